@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keypair.h"
+
+#include <sodium.h>
+
+/* A thread may still work with a time read before the session was derived; the
+ * session is then new, not ancient. */
+static uint64_t age_ns(const struct keypair *kp, uint64_t now_ns)
+{
+	return now_ns > kp->birth_ns ? now_ns - kp->birth_ns : 0;
+}
+
+/* The counter only hands out numbers and orders no other memory, so relaxed is
+ * enough everywhere. */
+static uint64_t next_send_counter(const struct keypair *kp)
+{
+	return __atomic_load_n(&kp->send_counter, __ATOMIC_RELAXED);
+}
+
+static void drop(struct keypair_dropped *d, struct keypair *kp)
+{
+	if (kp)
+		d->kp[d->n++] = kp;
+}
+
+bool keypair_can_send(const struct keypair *kp, uint64_t now_ns)
+{
+	return kp && age_ns(kp, now_ns) < REJECT_AFTER_TIME_NS &&
+	       next_send_counter(kp) < REJECT_AFTER_MESSAGES;
+}
+
+bool keypair_can_receive(const struct keypair *kp, uint64_t now_ns)
+{
+	return kp && age_ns(kp, now_ns) < REJECT_AFTER_TIME_NS &&
+	       __atomic_load_n(&kp->replay.next, __ATOMIC_RELAXED) < REJECT_AFTER_MESSAGES;
+}
+
+bool keypair_reserve(struct keypair *kp, unsigned n, uint64_t *ret_first)
+{
+	uint64_t first = next_send_counter(kp);
+
+	/* A plain fetch-and-add could run past the limit and, much later, wrap
+	 * into counters already used under this key. */
+	do {
+		if (first > REJECT_AFTER_MESSAGES || n > REJECT_AFTER_MESSAGES - first)
+			return false;
+	} while (!__atomic_compare_exchange_n(&kp->send_counter, &first, first + n, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	*ret_first = first;
+	return true;
+}
+
+bool keypair_wants_rekey_on_send(const struct keypair *kp, uint64_t now_ns)
+{
+	return next_send_counter(kp) > REKEY_AFTER_MESSAGES ||
+	       (kp->initiator && age_ns(kp, now_ns) >= REKEY_AFTER_TIME_NS);
+}
+
+bool keypair_wants_rekey_on_receive(const struct keypair *kp, uint64_t now_ns)
+{
+	return kp->initiator &&
+	       age_ns(kp, now_ns) >= REJECT_AFTER_TIME_NS - KEEPALIVE_TIMEOUT_NS - REKEY_TIMEOUT_NS;
+}
+
+struct keypair_dropped keypair_slots_add(struct keypair_slots *s, struct keypair *kp)
+{
+	struct keypair_dropped dropped = {0};
+
+	/* `previous` goes in both roles: one older session in flight is enough. */
+	drop(&dropped, s->previous);
+	if (!kp->initiator) {
+		/* Unconfirmed, so `current` keeps carrying what we send. */
+		drop(&dropped, s->next);
+		s->previous = NULL;
+		s->next = kp;
+		return dropped;
+	}
+
+	/* A session the peer initiated and has not used yet is what the peer may
+	 * be sending under any moment: it outranks `current` as `previous`. */
+	if (s->next) {
+		drop(&dropped, s->current);
+		s->previous = s->next;
+		s->next = NULL;
+	} else {
+		s->previous = s->current;
+	}
+	s->current = kp;
+	return dropped;
+}
+
+bool keypair_slots_confirm(struct keypair_slots *s, struct keypair *kp,
+			   struct keypair_dropped *ret_dropped)
+{
+	*ret_dropped = (struct keypair_dropped){0};
+	if (!kp || s->next != kp)
+		return false;
+
+	drop(ret_dropped, s->previous);
+	s->previous = s->current;
+	s->current = kp;
+	s->next = NULL;
+	return true;
+}
+
+void keypair_wipe(struct keypair *kp)
+{
+	if (kp)
+		sodium_memzero(kp, sizeof(*kp));
+}
