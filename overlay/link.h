@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network devices as netlink shows them: read, follow, and the few changes a
+ * tunnel device needs. All functions: control thread, 0 or -errno from the
+ * kernel, nothing changed on failure of the argument checks.
+ */
+#ifndef SEALANE_OVERLAY_LINK_H
+#define SEALANE_OVERLAY_LINK_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nl;
+struct nlmsghdr;
+
+struct link_info {
+	int ifindex;
+	char name[IFNAMSIZ];
+	uint32_t mtu;
+	uint32_t flags; /* IFF_* */
+	uint8_t mac[6];
+	bool has_mac;
+};
+
+/* -ENODEV when there is none. */
+int link_get(struct nl *nl, const char *name, struct link_info *ret);
+int link_get_index(struct nl *nl, int ifindex, struct link_info *ret);
+
+/*
+ * Fields to change; the rest stay. One RTM_NEWLINK per call, with
+ * set_addr_gen_none up to three; where there is no IPv6 that one is no error, as
+ * nothing generates addresses then. The kernel applies fields one by one: those
+ * before a refused one stay changed. -EINVAL also for a MAC that is not unicast.
+ */
+struct link_change {
+	bool set_mtu, set_up, set_arp, set_mac;
+	bool set_addr_gen_none; /* IPv6 makes up no link-local address */
+	uint32_t mtu;
+	bool up;	/* IFF_UP */
+	bool arp;	/* false: IFF_NOARP on */
+	uint8_t mac[6]; /* unicast */
+};
+int link_set(struct nl *nl, int ifindex, const struct link_change *change);
+int link_delete(struct nl *nl, int ifindex);
+
+/*
+ * Parses an RTM_NEWLINK/RTM_DELLINK message whose nlmsg_len bytes are there. Any
+ * thread. -EBADMSG when malformed, without a name or an MTU, or one family's view
+ * of a link: a bridge announces with AF_BRIDGE and RTM_DELLINK that a port left.
+ */
+int link_parse(const struct nlmsghdr *nlh, struct link_info *ret);
+
+#endif

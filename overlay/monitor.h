@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Listens to changes of links, addresses and routes. The owner polls the file
+ * descriptor and calls monitor_read(). Control thread.
+ */
+#ifndef SEALANE_OVERLAY_MONITOR_H
+#define SEALANE_OVERLAY_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "link.h"
+
+struct monitor;
+struct nlmsghdr;
+
+enum monitor_kind {
+	MONITOR_LINK,	   /* link valid: new or changed */
+	MONITOR_LINK_GONE, /* link valid */
+	MONITOR_ADDR_GONE, /* family, addr, ifindex valid */
+	MONITOR_ADDR_NEW,  /* the same */
+	MONITOR_ROUTE,	   /* some route or rule of `family` changed */
+	MONITOR_OVERRUN,   /* events were lost (ENOBUFS): re-read everything */
+};
+
+struct monitor_event {
+	enum monitor_kind kind;
+	struct link_info link;
+	int family; /* AF_INET or AF_INET6 */
+	int ifindex;
+	uint8_t addr[16]; /* our own, not the peer's; IPv4 fills the first 4 bytes */
+};
+
+/* 0 or -errno. Non-blocking, CLOEXEC, 1 MB receive buffer where allowed. */
+int monitor_open(struct monitor **ret);
+void monitor_close(struct monitor *m);
+int monitor_fd(const struct monitor *m);
+
+/*
+ * Reads all that is there, calling @fn (which must not close @m) per event; 0 or
+ * -errno (EAGAIN is 0). MONITOR_OVERRUN comes before the events that were kept,
+ * which are older. Messages that make no sense are skipped.
+ */
+int monitor_read(struct monitor *m, void (*fn)(const struct monitor_event *ev, void *arg),
+		 void *arg);
+
+/* The event that one message means, whose nlmsg_len bytes are there. False: none.
+ * Any thread. */
+bool monitor_parse(const struct nlmsghdr *nlh, struct monitor_event *ret);
+
+#endif
