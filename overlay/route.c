@@ -11,12 +11,12 @@
 static int take_oif(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nlattr *attr;
+	struct nl_attrs attrs;
 	int *oif = arg;
 
-	if (nlh->nlmsg_type != RTM_NEWROUTE)
+	if (nlh->nlmsg_type != RTM_NEWROUTE || !nl_attrs_begin(nlh, sizeof(struct rtmsg), &attrs))
 		return 0;
-	mnl_attr_for_each(attr, nlh, sizeof(struct rtmsg))
-	{
+	while ((attr = nl_attrs_next(&attrs))) {
 		if (mnl_attr_get_type(attr) == RTA_OIF &&
 		    mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
 			*oif = (int)mnl_attr_get_u32(attr);
