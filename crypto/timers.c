@@ -86,6 +86,13 @@ void timers_handshake_initiated(struct timers *t, uint64_t now_ns, uint64_t jitt
 	arm(t, &t->retransmit_handshake_ns, now_ns + REKEY_TIMEOUT_NS + jitter_ns);
 }
 
+void timers_retry_later(struct timers *t, uint64_t jitter_ns)
+{
+	if (!t->retransmit_handshake_ns)
+		arm(t, &t->retransmit_handshake_ns,
+		    t->last_sent_handshake_ns + REKEY_TIMEOUT_NS + jitter_ns);
+}
+
 void timers_response_sent(struct timers *t, uint64_t now_ns)
 {
 	t->last_sent_handshake_ns = now_ns;

@@ -64,6 +64,9 @@ void timers_any_authenticated_packet_received(struct timers *t);
 void timers_any_authenticated_packet_traversal(struct timers *t, uint64_t now_ns);
 /* An initiation went out: arms retransmit, notes the time. */
 void timers_handshake_initiated(struct timers *t, uint64_t now_ns, uint64_t jitter_ns);
+/* A retry was due but timers_may_initiate() says no, for a response went out just
+ * now: retransmit comes again when it may, unless it is pending anyway. */
+void timers_retry_later(struct timers *t, uint64_t jitter_ns);
 /* A response went out: notes the time only. */
 void timers_response_sent(struct timers *t, uint64_t now_ns);
 /* The caller starts an initiation that is not a timer's retry. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lane's read-only control socket: `get=1` answers with version=, state,
+ * capabilities and counters in the UAPI's line grammar. Control thread.
+ */
+#ifndef SEALANE_LANE_CONTROL_H
+#define SEALANE_LANE_CONTROL_H
+
+#include <stdbool.h>
+
+struct lane;
+struct textbuf;
+
+enum { CONTROL_VERSION = 1, CAPABILITY_MAX = 16 };
+
+/* What this lane can do and why (or why not); filled at start-up. */
+struct capability {
+	const char *name;
+	bool on;
+	char reason[120];
+};
+
+struct control_info {
+	const char *ifname;
+	const char *device_kind; /* "tun" or "tap" */
+	struct capability capability[CAPABILITY_MAX];
+	unsigned n_capabilities;
+};
+
+void control_get(const struct lane *lane, const struct control_info *info, struct textbuf *out);
+
+#endif

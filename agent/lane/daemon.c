@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Theory of operation: poll handles on the device and the two UDP sockets run
+ * the walks, a few batches per wake-up so that none starves the others; a
+ * timerfd on CLOCK_BOOTTIME (libuv's timers stand still in suspend) carries the
+ * lane's next deadline; netlink tells of link state, MTU and routes (follow.c);
+ * queued handshakes are worked off once per turn, with an idle handle keeping
+ * the loop awake while some are left.
+ */
+#include "daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "daemon_internal.h"
+#include "egress.h"
+#include "ingress.h"
+#include "log.h"
+#include "overlay/nl.h"
+#include "uapi.h"
+#include "udp.h"
+
+enum {
+	BATCHES_PER_WAKEUP = 4,
+	HANDSHAKES_PER_TURN = 32,
+};
+
+/* Watches */
+
+static void free_handle(uv_handle_t *h)
+{
+	free(h);
+}
+
+int watch_open(struct daemon *d, struct watch *w, int fd, uv_poll_cb cb)
+{
+	int err;
+
+	watch_close(w);
+	if (fd < 0)
+		return 0;
+	/* On the heap, for libuv keeps a closed handle until its next turn. */
+	w->poll = calloc(1, sizeof(*w->poll));
+	if (!w->poll)
+		return -ENOMEM;
+	err = uv_poll_init(&d->loop, w->poll, fd);
+	if (err) {
+		free(w->poll);
+		w->poll = NULL;
+		return err;
+	}
+	w->poll->data = d;
+	return uv_poll_start(w->poll, UV_READABLE, cb);
+}
+
+void watch_close(struct watch *w)
+{
+	if (w->poll)
+		uv_close((uv_handle_t *)w->poll, free_handle);
+	w->poll = NULL;
+}
+
+void daemon_stop(struct daemon *d, const char *why)
+{
+	if (d->stopping)
+		return;
+	d->stopping = true;
+	log_info("stopping: %s", why);
+	uv_stop(&d->loop);
+}
+
+/* The walks */
+
+static void on_device(uv_poll_t *poll, int status, int events)
+{
+	struct daemon *d = poll->data;
+
+	(void)events;
+	for (int i = 0; i < BATCHES_PER_WAKEUP; i++) {
+		int n = egress_run(&d->lane);
+
+		if (n == -EBADFD || (status < 0 && !device_exists(d->device))) {
+			daemon_stop(d, "the device was deleted");
+			return;
+		}
+		if (n < BATCH_MAX)
+			return;
+	}
+}
+
+static void drain_sockets(struct daemon *d, int family)
+{
+	for (int i = 0; i < BATCHES_PER_WAKEUP; i++) {
+		if (ingress_run(&d->lane, family) < BATCH_MAX)
+			return;
+	}
+}
+
+static void on_udp4(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	drain_sockets(poll->data, AF_INET);
+}
+
+static void on_udp6(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	drain_sockets(poll->data, AF_INET6);
+}
+
+static void on_sockets_changed(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	watch_open(d, &d->on_udp4, udp_fd(d->udp, AF_INET), on_udp4);
+	watch_open(d, &d->on_udp6, udp_fd(d->udp, AF_INET6), on_udp6);
+	daemon_note_sockets(d);
+}
+
+/* Handshakes and timers */
+
+static void on_idle(uv_idle_t *idle)
+{
+	(void)idle; /* its being active keeps the loop from sleeping */
+}
+
+static void on_check(uv_check_t *check)
+{
+	struct daemon *d = check->data;
+
+	if (d->lane.handshakes.n && handshake_run(&d->lane, HANDSHAKES_PER_TURN))
+		uv_idle_start(&d->idle, on_idle);
+	else
+		uv_idle_stop(&d->idle);
+}
+
+/* Before the loop sleeps: set the timer to the lane's next deadline. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+	struct daemon *d = prepare->data;
+	uint64_t at = lane_next_deadline(&d->lane);
+	struct itimerspec when = {0};
+
+	if (at == d->timer_at_ns)
+		return;
+	d->timer_at_ns = at;
+	if (at != UINT64_MAX) {
+		when.it_value.tv_sec = (time_t)(at / NSEC_PER_SEC);
+		when.it_value.tv_nsec = (long)(at % NSEC_PER_SEC);
+	}
+	timerfd_settime(d->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void on_timer(uv_poll_t *poll, int status, int events)
+{
+	struct daemon *d = poll->data;
+	uint64_t expirations;
+
+	(void)status;
+	(void)events;
+	if (read(d->timer_fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+		log_error("timer: %s", strerror(errno));
+	d->timer_at_ns = 0; /* set it anew */
+	lane_expire(&d->lane);
+}
+
+static void on_signal(uv_signal_t *sig, int signum)
+{
+	daemon_stop(sig->data, signum == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* The two configuration sockets */
+
+static void uapi_op_get(void *ctx, struct textbuf *out)
+{
+	uapi_get(ctx, out);
+}
+
+static void uapi_op_set_begin(void *ctx, void *state)
+{
+	uapi_set_begin(state, ctx);
+}
+
+static int uapi_op_set_line(void *state, const char *line, size_t len)
+{
+	return uapi_set_line(state, line, len);
+}
+
+static void uapi_op_set_end(void *state)
+{
+	uapi_set_end(state);
+}
+
+static void control_op_get(void *ctx, struct textbuf *out)
+{
+	const struct daemon *d = ctx;
+
+	control_get(&d->lane, &d->info, out);
+}
+
+static void on_uapi_gone(void *ctx)
+{
+	daemon_stop(ctx, "the configuration socket was removed");
+}
+
+static int start_servers(struct daemon *d, char err_text[DAEMON_ERR_LEN])
+{
+	static const struct lineserver_ops uapi_ops = {
+		.set_state_len = sizeof(struct uapi_set),
+		.get = uapi_op_get,
+		.set_begin = uapi_op_set_begin,
+		.set_line = uapi_op_set_line,
+		.set_end = uapi_op_set_end,
+	};
+	static const struct lineserver_ops control_ops = {.get = control_op_get};
+	int err;
+
+	snprintf(d->uapi_path, sizeof(d->uapi_path), "/var/run/wireguard/%s.sock", d->ifname);
+	err = lineserver_start(&d->loop, d->uapi_path, d->args.uapi_fd, &uapi_ops, &d->lane,
+			       on_uapi_gone, d, &d->uapi);
+	if (err == -EADDRINUSE) {
+		snprintf(err_text, DAEMON_ERR_LEN,
+			 "%s answers already: another WireGuard daemon runs as %s (on any network "
+			 "namespace of this host); stop it or choose another name",
+			 d->uapi_path, d->ifname);
+		return err;
+	}
+	if (err) {
+		snprintf(err_text, DAEMON_ERR_LEN, "cannot listen at %s: %s", d->uapi_path,
+			 strerror(-err));
+		return err;
+	}
+
+	snprintf(d->control_path, sizeof(d->control_path), "/var/run/sealane/%s.sock", d->ifname);
+	err = lineserver_start(&d->loop, d->control_path, -1, &control_ops, d, NULL, NULL,
+			       &d->control);
+	if (err)
+		snprintf(err_text, DAEMON_ERR_LEN, "cannot listen at %s: %s", d->control_path,
+			 strerror(-err));
+	return err;
+}
+
+/* Start and end */
+
+int daemon_new(const struct daemon_args *args, struct daemon **ret, char err_text[DAEMON_ERR_LEN])
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	char text[200] = "";
+	int err;
+
+	if (!d) {
+		snprintf(err_text, DAEMON_ERR_LEN, "out of memory");
+		return -ENOMEM;
+	}
+	d->args = *args;
+	d->timer_fd = -1;
+	err = nl_open(&d->nl);
+	if (err)
+		snprintf(text, sizeof(text), "cannot talk to the kernel by netlink: %s",
+			 strerror(-err));
+	else
+		err = device_open(&args->device, d->nl, &d->device, text);
+	if (err) {
+		snprintf(err_text, DAEMON_ERR_LEN, "%s", text);
+		daemon_free(d);
+		return err;
+	}
+	/* The sockets keep the first name, whatever the device is called later. */
+	snprintf(d->ifname, sizeof(d->ifname), "%s", device_name(d->device));
+	*ret = d;
+	return 0;
+}
+
+static int start_lane(struct daemon *d)
+{
+	struct device_io device_io = device_io_of(d->device);
+	struct udp_io udp_io;
+	int err = udp_new(d->nl, &d->udp);
+
+	if (err)
+		return err;
+	udp_io = udp_io_of(d->udp);
+	udp_on_change(d->udp, on_sockets_changed, d);
+	err = lane_init(&d->lane, &lane_env_system, &device_io, &udp_io, DEVICE_DEFAULT_MTU);
+	if (err)
+		return err;
+	d->lane_ready = true;
+	daemon_note_device(d);
+	return 0;
+}
+
+static int start_loop(struct daemon *d)
+{
+	int err = uv_loop_init(&d->loop);
+
+	if (err)
+		return err;
+	d->loop_ready = true;
+	d->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (d->timer_fd < 0)
+		return -errno;
+
+	uv_prepare_init(&d->loop, &d->prepare);
+	uv_check_init(&d->loop, &d->check);
+	uv_idle_init(&d->loop, &d->idle);
+	uv_signal_init(&d->loop, &d->sigterm);
+	uv_signal_init(&d->loop, &d->sigint);
+	d->handles_ready = true;
+	d->prepare.data = d->check.data = d->idle.data = d->sigterm.data = d->sigint.data = d;
+	uv_prepare_start(&d->prepare, on_prepare);
+	uv_check_start(&d->check, on_check);
+	err = uv_signal_start(&d->sigterm, on_signal, SIGTERM);
+	if (!err)
+		err = uv_signal_start(&d->sigint, on_signal, SIGINT);
+	return err;
+}
+
+int daemon_start(struct daemon *d, char err_text[DAEMON_ERR_LEN])
+{
+	int err = start_loop(d);
+
+	if (!err)
+		err = start_lane(d);
+	if (!err)
+		err = watch_open(d, &d->on_timer, d->timer_fd, on_timer);
+	if (!err)
+		err = watch_open(d, &d->on_device, device_fd(d->device), on_device);
+	if (!err)
+		err = follow_start(d);
+	if (err) {
+		snprintf(err_text, DAEMON_ERR_LEN, "cannot start: %s", strerror(-err));
+		return err;
+	}
+	return start_servers(d, err_text);
+}
+
+void daemon_run(struct daemon *d)
+{
+	while (!d->stopping)
+		uv_run(&d->loop, UV_RUN_DEFAULT);
+}
+
+static void close_handles(struct daemon *d)
+{
+	watch_close(&d->on_timer);
+	watch_close(&d->on_device);
+	watch_close(&d->on_udp4);
+	watch_close(&d->on_udp6);
+	follow_stop(d);
+	lineserver_stop(d->uapi);
+	lineserver_stop(d->control);
+	if (!d->handles_ready)
+		return;
+	uv_close((uv_handle_t *)&d->prepare, NULL);
+	uv_close((uv_handle_t *)&d->check, NULL);
+	uv_close((uv_handle_t *)&d->idle, NULL);
+	uv_close((uv_handle_t *)&d->sigterm, NULL);
+	uv_close((uv_handle_t *)&d->sigint, NULL);
+}
+
+void daemon_free(struct daemon *d)
+{
+	if (!d)
+		return;
+	if (d->udp)
+		udp_on_change(d->udp, NULL, NULL);
+	if (d->loop_ready) {
+		close_handles(d);
+		uv_run(&d->loop, UV_RUN_DEFAULT);
+		uv_loop_close(&d->loop);
+	}
+	if (d->lane_ready)
+		lane_done(&d->lane);
+	udp_free(d->udp);
+	device_close(d->device);
+	nl_close(d->nl);
+	if (d->timer_fd >= 0)
+		close(d->timer_fd);
+	free(d);
+}

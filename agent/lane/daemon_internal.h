@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What daemon.c (loop, walks, sockets) and follow.c (netlink) share. */
+#ifndef SEALANE_LANE_DAEMON_INTERNAL_H
+#define SEALANE_LANE_DAEMON_INTERNAL_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "control.h"
+#include "daemon.h"
+#include "lane.h"
+#include "lineserver.h"
+
+struct monitor;
+struct nl;
+struct udp;
+
+/* A descriptor on the loop. */
+struct watch {
+	uv_poll_t *poll;
+};
+
+struct daemon {
+	struct daemon_args args;
+	char ifname[IFNAMSIZ];
+	uv_loop_t loop;
+	bool loop_ready, handles_ready, lane_ready, stopping;
+	struct lane lane;
+	struct device *device;
+	struct udp *udp;
+	struct nl *nl; /* in the namespace of the sockets */
+	struct control_info info;
+	char uapi_path[64], control_path[64];
+	struct lineserver *uapi, *control;
+	struct watch on_device, on_udp4, on_udp6, on_timer;
+	int timer_fd;
+	uint64_t timer_at_ns; /* what the timerfd is set to */
+	uv_prepare_t prepare;
+	uv_check_t check;
+	uv_idle_t idle;
+	uv_signal_t sigterm, sigint;
+
+	/* follow.c */
+	struct monitor *monitor;	 /* where the sockets are: routes, and the
+					    device until it moves */
+	struct monitor *device_monitor;	 /* where the device is, once it moved */
+	struct monitor *retired_monitor; /* replaced while it was being read */
+	struct watch on_monitor, on_device_monitor;
+};
+
+/* Starts (again) to watch @fd for reading; @fd -1 only stops. 0 or -errno. */
+int watch_open(struct daemon *d, struct watch *w, int fd, uv_poll_cb cb);
+void watch_close(struct watch *w);
+
+void daemon_stop(struct daemon *d, const char *why);
+
+/* Netlink. start reads the device's state and then follows it. */
+int follow_start(struct daemon *d);
+void follow_stop(struct daemon *d);
+
+/* Fill in the capabilities the control socket shows. */
+void daemon_note_device(struct daemon *d);
+void daemon_note_sockets(struct daemon *d);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lane's tunnel device: TUN, or TAP used as a layer-3 device (only a TAP can take
+ * UDP-tunnel superpackets on writes). On a TAP the kernel addresses
+ * frames to the device's own MAC (arp off) and takes ours if they do the same.
+ * Control thread.
+ */
+#ifndef SEALANE_LANE_DEVICE_H
+#define SEALANE_LANE_DEVICE_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io.h"
+#include "overlay/tun.h"
+
+struct device;
+struct nl;
+struct link_info;
+
+enum { DEVICE_DEFAULT_MTU = 1420 };
+
+enum device_choice { DEVICE_AUTO, DEVICE_TAP, DEVICE_TUN };
+
+struct device_args {
+	const char *name;
+	enum device_choice choice;
+	int tun_fd; /* WG_TUN_FD, or -1 */
+};
+
+/*
+ * Opens (or takes over) the device and sets what a tunnel needs: MTU 1420, no
+ * ARP, no IPv6 link-local address, a MAC of our own. 0, or -errno with one line
+ * for a person in @err.
+ */
+int device_open(const struct device_args *args, struct nl *nl, struct device **ret, char err[200]);
+void device_close(struct device *d); /* NULL is fine */
+
+struct device_io device_io_of(struct device *d);
+int device_fd(const struct device *d);
+const char *device_name(const struct device *d);
+enum tun_kind device_kind(const struct device *d);
+/* Why this kind, for the control socket. */
+const char *device_reason(const struct device *d);
+
+/* Is this device the one the kernel tells about? Follows index, name and MAC. */
+bool device_follow(struct device *d, const struct link_info *link);
+
+/* Still there? False once it was deleted. */
+bool device_exists(const struct device *d);
+/* Descriptor of the network namespace the device is in now, or -errno. */
+int device_netns(const struct device *d);
+/* The device was found again (moved or renamed): its new place. */
+int device_refind(struct device *d, struct nl *nl, struct link_info *ret);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way out: device -> network. Stages in order in egress.c. Lane's thread. */
+#ifndef SEALANE_LANE_EGRESS_H
+#define SEALANE_LANE_EGRESS_H
+
+struct lane;
+struct peer;
+
+/* One batch from the device to the network. Returns the number of packets read,
+ * 0 when there were none, -EBADFD when the device is gone. */
+int egress_run(struct lane *lane);
+
+/* The peer has a session (or needs one): sends what waits, or asks for a
+ * handshake. */
+void egress_send_staged(struct lane *lane, struct peer *peer);
+
+/* An empty data message; if packets wait, those go instead. */
+void egress_keepalive(struct lane *lane, struct peer *peer);
+
+#endif

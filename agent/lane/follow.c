@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Follows the device (up, MTU, MAC, name) and the routes under the sockets. The
+ * device may be moved into another network namespace, as containers do; the
+ * sockets stay where they were made. The kernel then reports the link as gone
+ * where it was, while our descriptor still holds it: we listen where it is now.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon_internal.h"
+#include "log.h"
+#include "overlay/link.h"
+#include "overlay/monitor.h"
+#include "overlay/nl.h"
+#include "udp.h"
+
+static void refind_device(struct daemon *d);
+
+static void apply_link(struct daemon *d, const struct link_info *link)
+{
+	bool up = link->flags & IFF_UP;
+	int err;
+
+	if (link->mtu != d->lane.mtu) {
+		lane_set_mtu(&d->lane, link->mtu);
+		log_verbose("MTU %u", link->mtu);
+	}
+	if (up == d->lane.wanted_up)
+		return;
+	err = lane_set_up(&d->lane, up);
+	if (err)
+		log_error("cannot listen on UDP port %u: %s; the device carries nothing until "
+			  "another is set: wg set %s listen-port PORT",
+			  d->lane.listen_port, strerror(-err), d->ifname);
+	else
+		log_verbose("%s, UDP port %u", up ? "up" : "down", d->lane.listen_port);
+}
+
+static void on_event(const struct monitor_event *ev, void *arg)
+{
+	struct daemon *d = arg;
+
+	switch (ev->kind) {
+	case MONITOR_LINK:
+		if (!d->device_monitor && device_follow(d->device, &ev->link))
+			apply_link(d, &ev->link);
+		break;
+	case MONITOR_LINK_GONE:
+		if (!d->device_monitor && device_follow(d->device, &ev->link))
+			refind_device(d);
+		break;
+	case MONITOR_ADDR_GONE:
+	case MONITOR_ADDR_NEW:
+	case MONITOR_ROUTE:
+		d->lane.source_generation++;
+		break;
+	case MONITOR_OVERRUN:
+		d->lane.source_generation++;
+		if (!d->device_monitor)
+			refind_device(d);
+		break;
+	}
+}
+
+/* The same, of the namespace the device moved to. */
+static void on_device_event(const struct monitor_event *ev, void *arg)
+{
+	struct daemon *d = arg;
+
+	if (ev->kind == MONITOR_LINK && device_follow(d->device, &ev->link))
+		apply_link(d, &ev->link);
+	else if (ev->kind == MONITOR_OVERRUN ||
+		 (ev->kind == MONITOR_LINK_GONE && device_follow(d->device, &ev->link)))
+		refind_device(d);
+}
+
+static void read_monitor(uv_poll_t *poll, int status, int events)
+{
+	struct daemon *d = poll->data;
+
+	(void)status;
+	(void)events;
+	lane_refresh_clock(&d->lane);
+	monitor_read(d->monitor, on_event, d);
+}
+
+static void read_device_monitor(uv_poll_t *poll, int status, int events)
+{
+	struct daemon *d = poll->data;
+	struct monitor *reading = d->device_monitor;
+
+	(void)status;
+	(void)events;
+	lane_refresh_clock(&d->lane);
+	monitor_read(reading, on_device_event, d);
+}
+
+/* Netlink sockets of the namespace behind @netns_fd: a socket belongs to the
+ * namespace its maker is in, so we go there for a moment. */
+static int open_in_netns(int netns_fd, struct nl **nl, struct monitor **monitor)
+{
+	int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC), err;
+
+	if (home < 0)
+		return -errno;
+	if (setns(netns_fd, CLONE_NEWNET)) {
+		err = -errno;
+		close(home);
+		return err;
+	}
+	err = nl_open(nl);
+	if (!err)
+		err = monitor_open(monitor);
+	if (setns(home, CLONE_NEWNET) && !err)
+		err = -errno;
+	close(home);
+	return err;
+}
+
+/* Listens where the device is now. */
+static int follow_to(struct daemon *d, int netns_fd, struct link_info *ret)
+{
+	struct monitor *monitor = NULL;
+	struct nl *nl = NULL;
+	int err = open_in_netns(netns_fd, &nl, &monitor);
+
+	if (!err)
+		err = device_refind(d->device, nl, ret);
+	nl_close(nl);
+	if (err) {
+		monitor_close(monitor);
+		return err;
+	}
+	watch_close(&d->on_device_monitor);
+	/* The old one may be what called us; it is closed by the caller's turn. */
+	monitor_close(d->retired_monitor);
+	d->retired_monitor = d->device_monitor;
+	d->device_monitor = monitor;
+	return watch_open(d, &d->on_device_monitor, monitor_fd(monitor), read_device_monitor);
+}
+
+static void refind_device(struct daemon *d)
+{
+	struct link_info link;
+	int netns_fd, err;
+
+	if (!device_exists(d->device)) {
+		daemon_stop(d, "the device was deleted");
+		return;
+	}
+	netns_fd = device_netns(d->device);
+	err = netns_fd < 0 ? netns_fd : follow_to(d, netns_fd, &link);
+	if (netns_fd >= 0)
+		close(netns_fd);
+	if (err) {
+		log_error("cannot follow the device to its network namespace: %s", strerror(-err));
+		return;
+	}
+	apply_link(d, &link);
+}
+
+int follow_start(struct daemon *d)
+{
+	struct link_info link;
+	int err = monitor_open(&d->monitor);
+
+	if (err)
+		return err;
+	err = watch_open(d, &d->on_monitor, monitor_fd(d->monitor), read_monitor);
+	if (!err)
+		err = device_refind(d->device, d->nl, &link);
+	if (!err)
+		apply_link(d, &link);
+	return err;
+}
+
+void follow_stop(struct daemon *d)
+{
+	watch_close(&d->on_monitor);
+	watch_close(&d->on_device_monitor);
+	monitor_close(d->monitor);
+	monitor_close(d->device_monitor);
+	monitor_close(d->retired_monitor);
+	d->monitor = d->device_monitor = d->retired_monitor = NULL;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Theory of operation: the walk in checks identity and mac1, the only checks
+ * that need no state, and queues the message. Here it passes the load check
+ * (mac2, rate limit), then the Noise step for its type, and only when it
+ * authenticates does it touch a peer: endpoint, timers, session.
+ */
+#include "handshake.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crypto/le.h"
+#include "egress.h"
+#include "lane.h"
+
+int handshake_queue_init(struct handshake_queue *q)
+{
+	*q = (struct handshake_queue){0};
+	q->items = calloc(HANDSHAKE_QUEUE_LEN, sizeof(*q->items));
+	return q->items ? 0 : -ENOMEM;
+}
+
+void handshake_queue_done(struct handshake_queue *q)
+{
+	free(q->items);
+	*q = (struct handshake_queue){0};
+}
+
+void handshake_enqueue(struct lane *lane, struct packet *pkt)
+{
+	struct handshake_queue *q = &lane->handshakes;
+	struct handshake_item *item;
+
+	if (!lane->local.has_identity) {
+		pkt->drop = DROP_NO_IDENTITY;
+		return;
+	}
+	if (pkt->type != MESSAGE_COOKIE_REPLY &&
+	    !cookie_check_mac1(&lane->cookie_checker, pkt->data, pkt->len)) {
+		pkt->drop = DROP_BAD_MAC1;
+		return;
+	}
+	if (q->n == HANDSHAKE_QUEUE_LEN) {
+		pkt->drop = DROP_HANDSHAKE_QUEUE;
+		return;
+	}
+
+	item = &q->items[(q->head + q->n++) % HANDSHAKE_QUEUE_LEN];
+	item->from = pkt->endpoint;
+	item->len = (uint8_t)pkt->len;
+	item->type = (uint8_t)pkt->type;
+	memcpy(item->msg, pkt->data, pkt->len);
+	pkt->taken = true;
+}
+
+static bool send_message(struct lane *lane, const struct endpoint *to, const void *msg, size_t len)
+{
+	uint8_t buf[PACKET_HEADROOM + MESSAGE_INITIATION_SIZE];
+	struct packet pkt = {.buf = buf, .data = buf + PACKET_HEADROOM};
+
+	if (to->dst.family == AF_UNSPEC)
+		return false;
+	memcpy(pkt.data, msg, len);
+	pkt.len = (uint32_t)len;
+	pkt.tos = HANDSHAKE_DSCP_TOS;
+	pkt.endpoint = *to;
+	lane->udp.send(lane->udp.ctx, &pkt, 1);
+	if (pkt.drop) {
+		lane->stats.drop[pkt.drop]++;
+		return false;
+	}
+	lane->stats.udp_datagrams_out++;
+	return true;
+}
+
+/* A handshake message to @peer: macs, send, account. */
+static void send_handshake(struct lane *lane, struct peer *peer, void *msg, size_t len)
+{
+	cookie_add_macs(&peer->cookie, lane->now_ns, msg, len);
+	timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+	timers_any_authenticated_packet_sent(&peer->timers);
+	if (send_message(lane, &peer->endpoint, msg, len))
+		peer->tx_bytes += len;
+}
+
+void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
+{
+	struct message_initiation msg;
+	uint8_t ephemeral[WG_KEY_LEN], stamp[WG_TAI64N_LEN];
+	struct timespec wall;
+	uint32_t index;
+	bool built;
+
+	if (!retry)
+		timers_new_attempt(&peer->timers);
+	if (!lane->up)
+		return;
+	if (!timers_may_initiate(&peer->timers, lane->now_ns)) {
+		/* Initiations that cross void each other: each side has answered
+		 * and dropped its own, so the retry must not end here. More
+		 * jitter than usual, or on a slow path they cross again. */
+		if (retry)
+			timers_retry_later(&peer->timers, 8 * lane_jitter(lane));
+		return;
+	}
+	if (peer->endpoint.dst.family == AF_UNSPEC || !lane->local.has_identity) {
+		/* Nothing can be sent, but a persistent keepalive must come
+		 * round again: an endpoint or a key may have appeared. */
+		timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+		peer_reschedule(lane, peer);
+		return;
+	}
+
+	peer_forget_handshake(lane, peer);
+	index = lane_new_index(lane, peer);
+	if (!index)
+		return;
+	lane->env->random(lane->env->ctx, ephemeral, sizeof(ephemeral));
+	lane->env->wall_clock(lane->env->ctx, &wall);
+	tai64n_next(&lane->tai64n, (uint64_t)wall.tv_sec, (uint32_t)wall.tv_nsec, stamp);
+	built = noise_create_initiation(&peer->handshake, &lane->local, ephemeral, index, stamp,
+					&msg);
+	sodium_memzero(ephemeral, sizeof(ephemeral));
+	if (!built) {
+		/* A low-order public key: never a session, and no index kept. */
+		indextab_remove(&lane->index, index);
+		return;
+	}
+	send_handshake(lane, peer, &msg, sizeof(msg));
+	timers_handshake_initiated(&peer->timers, lane->now_ns, lane_jitter(lane));
+	lane->stats.handshakes_begun++;
+	peer_reschedule(lane, peer);
+}
+
+/* Turns a finished handshake into a session in its slot. */
+static bool begin_session(struct lane *lane, struct peer *peer)
+{
+	uint32_t index = peer->handshake.local_index;
+	struct keypair *kp = calloc(1, sizeof(*kp));
+	struct keypair_dropped dropped;
+
+	if (!kp)
+		return false;
+	if (!noise_begin_session(&peer->handshake, kp, lane->now_ns)) {
+		free(kp);
+		return false;
+	}
+	peer->handshake.local_index = 0; /* the index is the session's now */
+	indextab_promote(&lane->index, index, kp);
+	dropped = keypair_slots_add(&peer->slots, kp);
+	for (unsigned i = 0; i < dropped.n; i++)
+		peer_drop_keypair(lane, dropped.kp[i]);
+	timers_session_derived(&peer->timers, lane->now_ns);
+	lane->stats.handshakes_done++;
+	return true;
+}
+
+static void authenticated(struct lane *lane, struct peer *peer, const struct handshake_item *item)
+{
+	peer_roam(lane, peer, &item->from);
+	peer->rx_bytes += item->len;
+	timers_any_authenticated_packet_received(&peer->timers);
+	timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+}
+
+static void send_response(struct lane *lane, struct peer *peer)
+{
+	struct message_response msg;
+	uint8_t ephemeral[WG_KEY_LEN];
+	uint32_t index = lane_new_index(lane, peer);
+	bool built;
+
+	if (!index)
+		return;
+	lane->env->random(lane->env->ctx, ephemeral, sizeof(ephemeral));
+	built = noise_create_response(&peer->handshake, ephemeral, index, &msg);
+	sodium_memzero(ephemeral, sizeof(ephemeral));
+	if (!built) {
+		indextab_remove(&lane->index, index);
+		return;
+	}
+	if (!begin_session(lane, peer)) {
+		peer_forget_handshake(lane, peer);
+		return;
+	}
+	send_handshake(lane, peer, &msg, sizeof(msg));
+	timers_response_sent(&peer->timers, lane->now_ns);
+}
+
+static enum drop on_initiation(struct lane *lane, const struct handshake_item *item)
+{
+	const struct message_initiation *msg = (const void *)item->msg;
+	struct noise_incoming in;
+	enum noise_verdict verdict;
+	struct peer *peer;
+	uint32_t replaced;
+
+	if (!noise_open_initiation(&lane->local, msg, &in))
+		return DROP_BAD_HANDSHAKE;
+	peer = peer_find(lane, in.remote_static);
+	if (!peer) {
+		sodium_memzero(&in, sizeof(in));
+		return DROP_UNKNOWN_PEER;
+	}
+
+	replaced = peer->handshake.local_index;
+	verdict = noise_accept_initiation(&peer->handshake, &lane->local, msg, &in, lane->now_ns);
+	if (verdict != NOISE_OK)
+		return verdict == NOISE_REPLAY	? DROP_OLD_TIMESTAMP
+		       : verdict == NOISE_FLOOD ? DROP_FLOOD
+						: DROP_BAD_HANDSHAKE;
+	/* Our own initiation in flight, if any, has just been given up. */
+	if (replaced)
+		indextab_remove(&lane->index, replaced);
+	peer->handshake.local_index = 0;
+	authenticated(lane, peer, item);
+	send_response(lane, peer);
+	peer_reschedule(lane, peer);
+	return DROP_NONE;
+}
+
+static enum drop on_response(struct lane *lane, const struct handshake_item *item)
+{
+	const struct message_response *msg = (const void *)item->msg;
+	const struct indextab_entry *entry;
+	struct peer *peer;
+
+	entry = indextab_find(&lane->index, le32_load(msg->receiver_index_le32));
+	if (!entry || entry->keypair)
+		return DROP_UNKNOWN_INDEX;
+	peer = entry->peer;
+	if (!noise_consume_response(&peer->handshake, &lane->local, msg))
+		return DROP_BAD_HANDSHAKE;
+
+	authenticated(lane, peer, item);
+	if (begin_session(lane, peer)) {
+		timers_handshake_complete(&peer->timers);
+		lane->env->wall_clock(lane->env->ctx, &peer->last_handshake);
+		/* What waits, or an empty message: the key confirmation. */
+		egress_keepalive(lane, peer);
+	}
+	peer_reschedule(lane, peer);
+	return DROP_NONE;
+}
+
+static enum drop on_cookie_reply(struct lane *lane, const struct handshake_item *item)
+{
+	const struct message_cookie_reply *msg = (const void *)item->msg;
+	const struct indextab_entry *entry;
+
+	entry = indextab_find(&lane->index, le32_load(msg->receiver_index_le32));
+	if (!entry)
+		return DROP_UNKNOWN_INDEX;
+	return cookie_consume_reply(&entry->peer->cookie, lane->now_ns, msg) ? DROP_NONE
+									     : DROP_BAD_COOKIE;
+}
+
+static bool under_load(struct lane *lane)
+{
+	if (lane->handshakes.n >= HANDSHAKE_QUEUE_LOADED)
+		lane->loaded_until_ns = lane->now_ns + NSEC_PER_SEC;
+	return lane->now_ns < lane->loaded_until_ns;
+}
+
+static void send_cookie_reply(struct lane *lane, const struct handshake_item *item,
+			      const uint8_t *src, size_t src_len)
+{
+	struct message_cookie_reply reply;
+	uint8_t nonce[WG_COOKIE_NONCE_LEN], secret[WG_KEY_LEN];
+
+	lane->env->random(lane->env->ctx, nonce, sizeof(nonce));
+	lane->env->random(lane->env->ctx, secret, sizeof(secret));
+	cookie_make_reply(&lane->cookie_checker, lane->now_ns, item->msg, item->len, src, src_len,
+			  nonce, secret, &reply);
+	sodium_memzero(secret, sizeof(secret));
+	if (send_message(lane, &item->from, &reply, sizeof(reply)))
+		lane->stats.cookies_sent++;
+}
+
+/* Under load only whoever proves to own his address may make us work. */
+static enum drop check_load(struct lane *lane, const struct handshake_item *item, bool loaded)
+{
+	uint8_t src[ENDPOINT_COOKIE_LEN_MAX];
+	size_t src_len;
+
+	if (!loaded || item->type == MESSAGE_COOKIE_REPLY)
+		return DROP_NONE;
+	src_len = endpoint_cookie_bytes(&item->from, src);
+	if (!cookie_check_mac2(&lane->cookie_checker, lane->now_ns, item->msg, item->len, src,
+			       src_len)) {
+		send_cookie_reply(lane, item, src, src_len);
+		return DROP_NEED_COOKIE;
+	}
+	if (!ratelimiter_allow(lane->ratelimiter, lane->now_ns,
+			       item->from.dst.family == AF_INET ? 4 : 6, src))
+		return DROP_RATE_LIMIT;
+	return DROP_NONE;
+}
+
+static enum drop handle(struct lane *lane, const struct handshake_item *item, bool loaded)
+{
+	enum drop drop = check_load(lane, item, loaded);
+
+	/* The private key may have been taken away since the message came. */
+	if (!drop && !lane->local.has_identity)
+		drop = DROP_NO_IDENTITY;
+	if (drop)
+		return drop;
+	switch (item->type) {
+	case MESSAGE_INITIATION:
+		return on_initiation(lane, item);
+	case MESSAGE_RESPONSE:
+		return on_response(lane, item);
+	default:
+		return on_cookie_reply(lane, item);
+	}
+}
+
+bool handshake_run(struct lane *lane, unsigned budget)
+{
+	struct handshake_queue *q = &lane->handshakes;
+
+	lane_refresh_clock(lane);
+	while (q->n && budget--) {
+		const struct handshake_item *item = &q->items[q->head];
+		bool loaded = under_load(lane);
+
+		lane->stats.drop[handle(lane, item, loaded)]++;
+		q->head = (q->head + 1) % HANDSHAKE_QUEUE_LEN;
+		q->n--;
+	}
+	return q->n;
+}

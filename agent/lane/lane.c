@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lane.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress.h"
+
+static int init_tables(struct lane *lane)
+{
+	uint8_t hash_key[16];
+	int err;
+
+	lane->env->random(lane->env->ctx, hash_key, sizeof(hash_key));
+	err = keytab_init(&lane->peers_by_key,
+			  offsetof(struct peer, handshake) +
+				  offsetof(struct noise_handshake, remote_static),
+			  hash_key);
+	if (err)
+		return err;
+	err = indextab_init(&lane->index);
+	if (err)
+		return err;
+	err = handshake_queue_init(&lane->handshakes);
+	if (err)
+		return err;
+
+	lane->ratelimiter = malloc(sizeof(*lane->ratelimiter));
+	if (!lane->ratelimiter)
+		return -ENOMEM;
+	lane->env->random(lane->env->ctx, hash_key, sizeof(hash_key));
+	ratelimiter_init(lane->ratelimiter, hash_key);
+	return 0;
+}
+
+int lane_init(struct lane *lane, const struct lane_env *env, const struct device_io *device,
+	      const struct udp_io *udp, uint32_t mtu)
+{
+	int err;
+
+	*lane = (struct lane){.env = env, .device = *device, .udp = *udp, .mtu = mtu};
+	TAILQ_INIT(&lane->peers);
+	lane_refresh_clock(lane);
+	noise_local_set(&lane->local, (const uint8_t[WG_KEY_LEN]){0});
+
+	err = init_tables(lane);
+	if (!err)
+		err = batch_init(&lane->out);
+	if (!err)
+		err = batch_init(&lane->in);
+	if (err)
+		lane_done(lane);
+	return err;
+}
+
+void lane_done(struct lane *lane)
+{
+	if (lane->up)
+		lane_set_up(lane, false);
+	lane_remove_all_peers(lane);
+	allowedips_done(&lane->allowed);
+	deadlines_done(&lane->deadlines);
+	handshake_queue_done(&lane->handshakes);
+	keytab_done(&lane->peers_by_key);
+	indextab_done(&lane->index);
+	free(lane->ratelimiter);
+	batch_done(&lane->out);
+	batch_done(&lane->in);
+	noise_local_wipe(&lane->local);
+	cookie_checker_wipe(&lane->cookie_checker);
+	*lane = (struct lane){0};
+}
+
+void lane_refresh_clock(struct lane *lane)
+{
+	lane->now_ns = lane->env->now_ns(lane->env->ctx);
+}
+
+uint64_t lane_next_deadline(const struct lane *lane)
+{
+	return deadlines_next(&lane->deadlines);
+}
+
+/* In the order timers.h asks for. */
+static void carry_out(struct lane *lane, struct peer *peer, unsigned actions)
+{
+	if (actions & TIMER_ZERO_KEYS) {
+		peer_zero_sessions(lane, peer);
+		peer_forget_handshake(lane, peer);
+	}
+	if (actions & TIMER_GIVE_UP)
+		peer_purge_staged(lane, peer);
+	if (actions & TIMER_CLEAR_SOURCE)
+		peer->endpoint.has_source = false;
+	if (actions & TIMER_SEND_INITIATION)
+		handshake_initiate(lane, peer, true);
+	if (actions & TIMER_SEND_KEEPALIVE)
+		egress_keepalive(lane, peer);
+}
+
+void lane_expire(struct lane *lane)
+{
+	struct deadline *due;
+
+	lane_refresh_clock(lane);
+	while ((due = deadlines_pop(&lane->deadlines, lane->now_ns))) {
+		struct peer *peer = peer_of_deadline(due);
+
+		carry_out(lane, peer, timers_expire(&peer->timers, lane->now_ns));
+		peer_reschedule(lane, peer);
+	}
+}
+
+static int bring_up(struct lane *lane)
+{
+	struct peer *peer;
+	int err = lane->udp.open(lane->udp.ctx, &lane->listen_port, lane->fwmark);
+
+	if (err)
+		return err;
+	lane->up = true;
+	TAILQ_FOREACH (peer, &lane->peers, entry)
+		peer_start(lane, peer);
+	return 0;
+}
+
+int lane_set_up(struct lane *lane, bool up)
+{
+	struct peer *peer;
+
+	lane->wanted_up = up;
+	if (up == lane->up)
+		return 0;
+	lane_refresh_clock(lane);
+	if (up)
+		return bring_up(lane);
+
+	lane->up = false;
+	TAILQ_FOREACH (peer, &lane->peers, entry)
+		peer_stop(lane, peer);
+	lane->udp.close(lane->udp.ctx);
+	return 0;
+}
+
+void lane_set_mtu(struct lane *lane, uint32_t mtu)
+{
+	lane->mtu = mtu;
+}
+
+void lane_set_private_key(struct lane *lane, const uint8_t key[WG_KEY_LEN])
+{
+	struct noise_local local;
+	struct peer *peer;
+	bool same;
+
+	noise_local_set(&local, key);
+	same = !sodium_memcmp(local.private_key, lane->local.private_key, WG_KEY_LEN);
+	if (!same)
+		lane->local = local;
+	noise_local_wipe(&local);
+	if (same)
+		return;
+
+	if (lane->local.has_identity) {
+		peer = peer_find(lane, lane->local.public_key);
+		if (peer)
+			peer_remove(lane, peer);
+	}
+	cookie_checker_init(&lane->cookie_checker, lane->local.public_key);
+	TAILQ_FOREACH (peer, &lane->peers, entry)
+		peer_rebase(lane, peer);
+}
+
+static void forget_sources(struct lane *lane)
+{
+	struct peer *peer;
+
+	TAILQ_FOREACH (peer, &lane->peers, entry)
+		peer->endpoint.has_source = false;
+}
+
+int lane_set_listen_port(struct lane *lane, uint16_t port)
+{
+	int err;
+
+	if (port && port == lane->listen_port)
+		return 0;
+	if (lane->up)
+		err = lane->udp.open(lane->udp.ctx, &port, lane->fwmark);
+	else
+		/* Nothing listens while the device is down; but a port that
+		 * cannot be had is better refused now than at link up. */
+		err = port ? lane->udp.probe(lane->udp.ctx, port) : 0;
+	if (err)
+		return err;
+
+	lane->listen_port = port;
+	forget_sources(lane);
+	/* The device is up but its old port could not be had: this one can. */
+	if (lane->wanted_up && !lane->up)
+		err = bring_up(lane);
+	return err;
+}
+
+int lane_set_fwmark(struct lane *lane, uint32_t fwmark)
+{
+	int err = lane->up ? lane->udp.set_fwmark(lane->udp.ctx, fwmark) : 0;
+
+	if (err)
+		return err;
+	lane->fwmark = fwmark;
+	forget_sources(lane);
+	return 0;
+}
+
+void lane_remove_all_peers(struct lane *lane)
+{
+	struct peer *peer, *next;
+
+	for (peer = TAILQ_FIRST(&lane->peers); peer; peer = next) {
+		next = TAILQ_NEXT(peer, entry);
+		peer_remove(lane, peer);
+	}
+}
+
+uint32_t lane_new_index(struct lane *lane, struct peer *peer)
+{
+	uint32_t index;
+	int err;
+
+	do {
+		lane->env->random(lane->env->ctx, &index, sizeof(index));
+		/* 0 means "none" in struct noise_handshake. */
+		err = index ? indextab_insert(&lane->index, index, peer, NULL) : -EEXIST;
+	} while (err == -EEXIST);
+	return err ? 0 : index;
+}
+
+uint64_t lane_jitter(const struct lane *lane)
+{
+	uint32_t r;
+
+	lane->env->random(lane->env->ctx, &r, sizeof(r));
+	return (uint64_t)r * (REKEY_TIMEOUT_JITTER_MAX_NS + 1) >> 32;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lane: everything one tunnel device is made of. Knows no event loop, clock or
+ * file descriptor: those come in through lane_env, device_io and udp_io, so the
+ * simulation runs the same code over a scripted wire. One thread.
+ */
+#ifndef SEALANE_LANE_LANE_H
+#define SEALANE_LANE_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "allowedips.h"
+#include "batch.h"
+#include "crypto/cookie.h"
+#include "crypto/noise.h"
+#include "crypto/ratelimiter.h"
+#include "crypto/tai64n.h"
+#include "deadlines.h"
+#include "env.h"
+#include "handshake.h"
+#include "indextab.h"
+#include "io.h"
+#include "peer.h"
+#include "stats.h"
+
+enum { LANE_MAX_PEERS = 1 << 20 };
+
+TAILQ_HEAD(peer_list, peer);
+
+struct lane {
+	const struct lane_env *env;
+	struct device_io device;
+	struct udp_io udp;
+
+	uint64_t now_ns; /* taken once per entry from outside */
+	bool up;	 /* device up, sockets open */
+	bool wanted_up;	 /* device up; differs when the port could not be had */
+	uint32_t mtu;
+
+	uint16_t listen_port; /* 0: none chosen yet */
+	uint32_t fwmark;
+	struct noise_local local;
+	struct cookie_checker cookie_checker;
+	struct ratelimiter *ratelimiter;
+	struct tai64n_clock tai64n;
+
+	struct peer_list peers; /* oldest first */
+	unsigned n_peers;
+	struct keytab peers_by_key;
+	struct indextab index;
+	struct allowedips allowed;
+	struct deadlines deadlines;
+	struct handshake_queue handshakes;
+	uint64_t loaded_until_ns;   /* under load is sticky for a second */
+	uint32_t source_generation; /* routes changed: sources to be checked */
+	uint64_t icmp_credit_ns, icmp_last_ns;
+
+	struct batch out, in;
+	struct stats stats;
+};
+
+/* 0 or -ENOMEM; on failure nothing is left behind. @device and @udp are
+ * copied. The lane starts down. */
+int lane_init(struct lane *lane, const struct lane_env *env, const struct device_io *device,
+	      const struct udp_io *udp, uint32_t mtu);
+/* Closes the sockets, removes all peers, wipes all keys. */
+void lane_done(struct lane *lane);
+
+/* Reads the clock; called at every entry from outside. */
+void lane_refresh_clock(struct lane *lane);
+
+/* Earliest timer, UINT64_MAX when none; fire everything due. */
+uint64_t lane_next_deadline(const struct lane *lane);
+void lane_expire(struct lane *lane);
+
+/* The device went up or down. Up opens the sockets: 0 or -errno (the lane stays
+ * down then). */
+int lane_set_up(struct lane *lane, bool up);
+void lane_set_mtu(struct lane *lane, uint32_t mtu);
+
+/* Configuration, as wg gives it. */
+
+/* All zero: no identity. Removes a peer that has our own public key. */
+void lane_set_private_key(struct lane *lane, const uint8_t key[WG_KEY_LEN]);
+/* 0: any free port, chosen now when up. -EADDRINUSE, -EACCES...: the old port is
+ * kept. */
+int lane_set_listen_port(struct lane *lane, uint16_t port);
+/* 0 or -errno; the old mark is kept on failure. */
+int lane_set_fwmark(struct lane *lane, uint32_t fwmark);
+void lane_remove_all_peers(struct lane *lane);
+
+/* A random receiver index that is not in use, entered for @peer. 0 on failure
+ * (no memory). */
+uint32_t lane_new_index(struct lane *lane, struct peer *peer);
+
+/* Uniform in [0, REKEY_TIMEOUT_JITTER_MAX_NS], for timers.h. */
+uint64_t lane_jitter(const struct lane *lane);
+
+#endif

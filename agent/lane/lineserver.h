@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A unix stream socket that speaks lines (libuv): operations `get=1` and
+ * `set=1`, their lines, a blank line; any number of operations per connection.
+ * Shared by the UAPI and the control socket. Control thread.
+ *
+ * Answers: what ops->get writes, or errno=N with N positive after a get and
+ * negative after a set. A line of LINESERVER_LINE_MAX bytes or more without its
+ * newline: EIO and the end of the connection; an unknown operation ends it
+ * without a word. While one client's set is open the operations of others wait.
+ */
+#ifndef SEALANE_LANE_LINESERVER_H
+#define SEALANE_LANE_LINESERVER_H
+
+#include <stddef.h>
+#include <uv.h>
+
+struct textbuf;
+struct lineserver;
+
+enum { LINESERVER_LINE_MAX = 64 * 1024, LINESERVER_CLIENTS_MAX = 64 };
+
+struct lineserver_ops {
+	/* Room for the state of one `set`; 0: the socket is read-only. */
+	size_t set_state_len;
+	void (*get)(void *ctx, struct textbuf *out);
+	void (*set_begin)(void *ctx, void *state);
+	/* 0 or -errno, which ends the operation. */
+	int (*set_line)(void *state, const char *line, size_t len);
+	void (*set_end)(void *state);
+};
+
+/*
+ * Listens at @path (its folder is made, 0755 or as it is; the socket 0600). A
+ * stale socket is removed; -EADDRINUSE when somebody answers there. Calls
+ * @gone once when the socket's file disappears or is replaced. @listen_fd >= 0:
+ * use that listening descriptor instead (WG_UAPI_FD), which is ours from then
+ * on; the file at @path is watched all the same if it exists. @ops and @ctx are
+ * borrowed until lineserver_stop(). Makes the process ignore SIGPIPE. 0;
+ * -ENAMETOOLONG, -EADDRINUSE, -EEXIST (a file that is no socket; left alone),
+ * -ENOMEM, or what the kernel says (-EACCES, -EMFILE: no inotify left, ...).
+ */
+int lineserver_start(uv_loop_t *loop, const char *path, int listen_fd,
+		     const struct lineserver_ops *ops, void *ctx, void (*gone)(void *gone_ctx),
+		     void *gone_ctx, struct lineserver **ret);
+/* Closes clients and listener, ends an open set, removes the file if it is still
+ * ours. The memory goes with the loop's close callbacks. Allowed within @gone.
+ * NULL is fine. */
+void lineserver_stop(struct lineserver *s);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "peer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress.h"
+#include "lane.h"
+
+int peer_new(struct lane *lane, const uint8_t public_key[WG_KEY_LEN], struct peer **ret)
+{
+	struct peer *peer;
+	int err;
+
+	if (peer_find(lane, public_key))
+		return -EEXIST;
+	if (lane->n_peers >= LANE_MAX_PEERS)
+		return -ENOSPC;
+	/* Reserved here so that scheduling a timer can never fail later. */
+	err = deadlines_reserve(&lane->deadlines, lane->n_peers + 1);
+	if (err)
+		return err;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return -ENOMEM;
+
+	noise_handshake_init(&peer->handshake, &lane->local, public_key);
+	cookie_maker_init(&peer->cookie, public_key);
+	STAILQ_INIT(&peer->staged);
+
+	err = keytab_insert(&lane->peers_by_key, peer);
+	if (err) {
+		noise_handshake_wipe(&peer->handshake);
+		free(peer);
+		return err;
+	}
+	TAILQ_INSERT_TAIL(&lane->peers, peer, entry);
+	lane->n_peers++;
+	if (lane->up)
+		peer_start(lane, peer);
+	*ret = peer;
+	return 0;
+}
+
+void peer_remove(struct lane *lane, struct peer *peer)
+{
+	peer_stop(lane, peer);
+	allowedips_remove_owner(&lane->allowed, &peer->allowed);
+	keytab_remove(&lane->peers_by_key, peer->handshake.remote_static);
+	TAILQ_REMOVE(&lane->peers, peer, entry);
+	lane->n_peers--;
+	noise_handshake_wipe(&peer->handshake);
+	cookie_maker_wipe(&peer->cookie);
+	free(peer);
+}
+
+struct peer *peer_find(const struct lane *lane, const uint8_t public_key[WG_KEY_LEN])
+{
+	return keytab_find(&lane->peers_by_key, public_key);
+}
+
+void peer_set_preshared_key(struct peer *peer, const uint8_t psk[WG_KEY_LEN])
+{
+	/* The next handshake uses it; the session at hand goes on. */
+	memcpy(peer->handshake.preshared_key, psk, WG_KEY_LEN);
+}
+
+void peer_set_endpoint(struct peer *peer, const struct endpoint *ep)
+{
+	if (endpoint_same_dst(&peer->endpoint, ep))
+		return;
+	peer->endpoint = *ep;
+	peer->endpoint.has_source = false;
+}
+
+void peer_set_keepalive(struct lane *lane, struct peer *peer, uint16_t interval_s)
+{
+	timers_set_persistent(&peer->timers, interval_s, lane->now_ns);
+	peer_reschedule(lane, peer);
+}
+
+void peer_start(struct lane *lane, struct peer *peer)
+{
+	timers_start(&peer->timers, lane->now_ns);
+	peer_reschedule(lane, peer);
+}
+
+void peer_stop(struct lane *lane, struct peer *peer)
+{
+	timers_stop(&peer->timers);
+	peer->timers.last_sent_handshake_ns = 0;
+	deadlines_set(&lane->deadlines, &peer->deadline, UINT64_MAX);
+	peer_purge_staged(lane, peer);
+	peer_zero_sessions(lane, peer);
+	peer_forget_handshake(lane, peer);
+}
+
+/* A used-up counter keeps a session from sending, not from receiving. */
+static void expire_sending(struct keypair *kp)
+{
+	if (kp)
+		__atomic_store_n(&kp->send_counter, REJECT_AFTER_MESSAGES, __ATOMIC_RELAXED);
+}
+
+void peer_rebase(struct lane *lane, struct peer *peer)
+{
+	peer_forget_handshake(lane, peer);
+	noise_handshake_rebase(&peer->handshake, &lane->local);
+	peer->timers.last_sent_handshake_ns = 0;
+	expire_sending(peer->slots.current);
+	expire_sending(peer->slots.next);
+}
+
+void peer_roam(struct lane *lane, struct peer *peer, const struct endpoint *from)
+{
+	peer->endpoint = *from;
+	peer->source_generation = lane->source_generation;
+}
+
+void peer_reschedule(struct lane *lane, struct peer *peer)
+{
+	uint64_t next = timers_next(&peer->timers);
+
+	if (!peer->deadline.pos || next < peer->deadline.at_ns)
+		deadlines_set(&lane->deadlines, &peer->deadline, next);
+}
+
+void peer_drop_keypair(struct lane *lane, struct keypair *kp)
+{
+	if (!kp)
+		return;
+	indextab_remove(&lane->index, kp->local_index);
+	keypair_wipe(kp);
+	free(kp);
+}
+
+void peer_zero_sessions(struct lane *lane, struct peer *peer)
+{
+	peer_drop_keypair(lane, peer->slots.current);
+	peer_drop_keypair(lane, peer->slots.previous);
+	peer_drop_keypair(lane, peer->slots.next);
+	peer->slots = (struct keypair_slots){0};
+}
+
+void peer_forget_handshake(struct lane *lane, struct peer *peer)
+{
+	if (peer->handshake.local_index)
+		indextab_remove(&lane->index, peer->handshake.local_index);
+	noise_handshake_clear(&peer->handshake);
+	peer->handshake.local_index = 0;
+}
+
+void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len)
+{
+	struct staged_packet *sp = malloc(sizeof(*sp) + len);
+
+	if (!sp) {
+		lane->stats.drop[DROP_STAGE_MEMORY]++;
+		return;
+	}
+	sp->len = len;
+	if (len) /* a keepalive has nothing to copy from */
+		memcpy(sp->data, ip, len);
+	STAILQ_INSERT_TAIL(&peer->staged, sp, entry);
+	peer->n_staged++;
+
+	if (peer->n_staged > MAX_STAGED_PACKETS) {
+		sp = STAILQ_FIRST(&peer->staged);
+		STAILQ_REMOVE_HEAD(&peer->staged, entry);
+		free(sp);
+		peer->n_staged--;
+		lane->stats.drop[DROP_STAGE_FULL]++;
+	}
+}
+
+void peer_purge_staged(struct lane *lane, struct peer *peer)
+{
+	struct staged_packet *sp;
+
+	while ((sp = STAILQ_FIRST(&peer->staged))) {
+		STAILQ_REMOVE_HEAD(&peer->staged, entry);
+		if (sp->len)
+			lane->stats.drop[DROP_STAGE_PURGED]++;
+		free(sp);
+	}
+	peer->n_staged = 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A peer: identity, handshake, sessions, timers, endpoint, waiting packets.
+ * Control thread; owned by the lane that made it.
+ */
+#ifndef SEALANE_LANE_PEER_H
+#define SEALANE_LANE_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <time.h>
+
+#include "allowedips.h"
+#include "crypto/cookie.h"
+#include "crypto/keypair.h"
+#include "crypto/noise.h"
+#include "crypto/timers.h"
+#include "deadlines.h"
+#include "endpoint.h"
+
+struct lane;
+
+/* A packet that waits for a session. */
+struct staged_packet {
+	STAILQ_ENTRY(staged_packet) entry;
+	uint32_t len;
+	uint8_t data[];
+};
+
+STAILQ_HEAD(staged_list, staged_packet);
+
+struct peer {
+	TAILQ_ENTRY(peer) entry;
+	struct noise_handshake handshake; /* remote_static is the identity */
+	struct keypair_slots slots;
+	struct timers timers;
+	struct deadline deadline; /* earliest of the timers, or earlier */
+	struct cookie_maker cookie;
+	struct endpoint endpoint;
+	uint32_t source_generation; /* of lane->source_generation: checked */
+	struct allowedips_owner allowed;
+	struct staged_list staged;
+	unsigned n_staged;
+	uint64_t rx_bytes, tx_bytes;
+	struct timespec last_handshake; /* wall clock; 0: never */
+};
+
+#define peer_of_owner(o)    ((struct peer *)((char *)(o)-offsetof(struct peer, allowed)))
+#define peer_of_deadline(d) ((struct peer *)((char *)(d)-offsetof(struct peer, deadline)))
+
+/* A new peer in @lane's tables, timers running when the lane is up. -EEXIST,
+ * -ENOSPC (LANE_MAX_PEERS), -ENOMEM; *ret untouched then. */
+int peer_new(struct lane *lane, const uint8_t public_key[WG_KEY_LEN], struct peer **ret);
+/* Takes it out of every table, wipes and frees it. */
+void peer_remove(struct lane *lane, struct peer *peer);
+struct peer *peer_find(const struct lane *lane, const uint8_t public_key[WG_KEY_LEN]);
+
+/* Configuration; each takes effect at once. */
+void peer_set_preshared_key(struct peer *peer, const uint8_t psk[WG_KEY_LEN]);
+void peer_set_endpoint(struct peer *peer, const struct endpoint *ep);
+void peer_set_keepalive(struct lane *lane, struct peer *peer, uint16_t interval_s);
+
+/* Device came up / goes down (sessions and staged packets are dropped). */
+void peer_start(struct lane *lane, struct peer *peer);
+void peer_stop(struct lane *lane, struct peer *peer);
+
+/* Our private key changed: new static-static, nothing more is sent under the
+ * old sessions (they may still receive). */
+void peer_rebase(struct lane *lane, struct peer *peer);
+
+/* Authenticated traffic from @from. */
+void peer_roam(struct lane *lane, struct peer *peer, const struct endpoint *from);
+
+/* Moves the peer's place in the deadline heap forward if a timer now fires
+ * earlier; a later one is found out when the heap's entry comes up. */
+void peer_reschedule(struct lane *lane, struct peer *peer);
+
+/* Sessions: unindexes, wipes and frees. */
+void peer_drop_keypair(struct lane *lane, struct keypair *kp);
+void peer_zero_sessions(struct lane *lane, struct peer *peer);
+/* Forgets the handshake in flight and its index. */
+void peer_forget_handshake(struct lane *lane, struct peer *peer);
+
+/* Keeps a copy of an IP packet until there is a session; the oldest of
+ * MAX_STAGED_PACKETS makes room (counted). */
+void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len);
+void peer_purge_staged(struct lane *lane, struct peer *peer);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uapi.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+
+#include "lane.h"
+#include "textbuf.h"
+
+static void put_device(const struct lane *lane, struct textbuf *out)
+{
+	if (lane->local.has_identity)
+		textbuf_hex_line(out, "private_key", lane->local.private_key, WG_KEY_LEN);
+	if (lane->listen_port)
+		textbuf_printf(out, "listen_port=%u\n", lane->listen_port);
+	if (lane->fwmark)
+		textbuf_printf(out, "fwmark=%" PRIu32 "\n", lane->fwmark);
+}
+
+static void put_allowed_ips(const struct peer *peer, struct textbuf *out)
+{
+	struct allowedips_node *cursor = NULL;
+	struct allowedips_prefix prefix;
+	char address[INET6_ADDRSTRLEN];
+
+	while (allowedips_next(&peer->allowed, &cursor, &prefix)) {
+		inet_ntop(prefix.addr_len == 4 ? AF_INET : AF_INET6, prefix.addr, address,
+			  sizeof(address));
+		textbuf_printf(out, "allowed_ip=%s/%u\n", address, prefix.cidr);
+	}
+}
+
+static void put_peer(const struct peer *peer, struct textbuf *out)
+{
+	char endpoint[ENDPOINT_STRLEN];
+
+	textbuf_hex_line(out, "public_key", peer->handshake.remote_static, WG_KEY_LEN);
+	textbuf_hex_line(out, "preshared_key", peer->handshake.preshared_key, WG_KEY_LEN);
+	textbuf_printf(out, "protocol_version=1\n");
+	if (peer->endpoint.dst.family != AF_UNSPEC)
+		textbuf_printf(out, "endpoint=%s\n", endpoint_format(&peer->endpoint, endpoint));
+	textbuf_printf(out,
+		       "last_handshake_time_sec=%lld\n"
+		       "last_handshake_time_nsec=%ld\n"
+		       "tx_bytes=%" PRIu64 "\n"
+		       "rx_bytes=%" PRIu64 "\n"
+		       "persistent_keepalive_interval=%u\n",
+		       (long long)peer->last_handshake.tv_sec, peer->last_handshake.tv_nsec,
+		       peer->tx_bytes, peer->rx_bytes, peer->timers.persistent_interval_s);
+	put_allowed_ips(peer, out);
+}
+
+void uapi_get(const struct lane *lane, struct textbuf *out)
+{
+	const struct peer *peer;
+
+	put_device(lane, out);
+	TAILQ_FOREACH (peer, &lane->peers, entry)
+		put_peer(peer, out);
+	textbuf_printf(out, "errno=0\n\n");
+}
