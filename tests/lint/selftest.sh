@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Shows that the lints can fail: each is given a small tree with one fault.
+set -euo pipefail
+
+lint=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+spdx='/* SPDX-License-Identifier: Apache-2.0 */'
+status=0
+
+fresh_tree() {
+	rm -rf "${tree:?}"/*
+	mkdir -p "$tree"/{crypto,offload,overlay,agent/lane,tests}
+	local folder
+	for folder in crypto offload overlay agent/lane; do
+		printf '%s\nint f(void);\n' "$spdx" >"$tree/$folder/${folder##*/}.h"
+	done
+}
+
+# FILE gets the given lines below its licence line.
+plant() { # FILE LINE...
+	local file=$tree/$1
+	shift
+	printf '%s\n' "$spdx" "$@" >"$file"
+}
+
+expect() { # pass|fail WHAT COMMAND...
+	local wanted=$1 what=$2 got=pass
+	shift 2
+	"$@" >"$tree/../selftest.$$" 2>&1 || got=fail
+	rm -f "$tree/../selftest.$$"
+	[ "$got" = "$wanted" ] || { echo "$what: expected $wanted, got $got"; status=1; }
+	fresh_tree
+}
+
+layers_cases() {
+	plant agent/lane/a.c '#include "lane.h"' '#include "crypto/crypto.h"' '#include <stdio.h>'
+	expect pass 'lane includes crypto' "$lint/layers.sh" "$tree"
+	plant crypto/a.c '#include "offload/offload.h"'
+	expect fail 'crypto includes offload' "$lint/layers.sh" "$tree"
+	plant overlay/a.c '#include "agent/lane/lane.h"'
+	expect fail 'overlay includes upward' "$lint/layers.sh" "$tree"
+	plant overlay/a.c '#include "../crypto/crypto.h"'
+	expect fail 'overlay includes crypto through ..' "$lint/layers.sh" "$tree"
+	plant offload/a.c '#include <stdlib.h>'
+	expect fail 'offload allocates' "$lint/layers.sh" "$tree"
+	plant crypto/a.c '#include <crypto/crypto.h>'
+	expect fail 'own header in angle brackets' "$lint/layers.sh" "$tree"
+	plant crypto/a.c '#include "nowhere.h"'
+	expect fail 'unknown header in quotes' "$lint/layers.sh" "$tree"
+}
+
+style_cases() {
+	expect pass 'clean tree' "$lint/style.sh" "$tree"
+	echo 'int x;' >"$tree/crypto/a.c"
+	expect fail 'no licence line' "$lint/style.sh" "$tree"
+	plant crypto/a.c 'int x; '
+	expect fail 'blank at the end' "$lint/style.sh" "$tree"
+	plant crypto/a.c "/* $(printf '%0100d' 0) */"
+	expect fail 'long line' "$lint/style.sh" "$tree"
+	plant crypto/a.c "/* /$(printf home)/somebody/file */"
+	expect fail 'a path of one machine' "$lint/style.sh" "$tree"
+	plant crypto/a.c 'int f(void)' '{' "$(yes ';' | head -n 80)" '}'
+	expect fail 'long function' "$lint/style.sh" "$tree"
+	plant crypto/a.c "$(yes 'int x;' | head -n 700)"
+	expect fail 'long file' "$lint/style.sh" "$tree"
+}
+
+compile_library() { # NAME LINE...
+	local name=$1
+	shift
+	printf '%s\n' "$@" | cc -x c -c -o "$tree/a.o" -
+	ar rcs "$tree/libsealane_$name.a" "$tree/a.o"
+}
+
+symbols_cases() {
+	local clean='void *memcpy(void *, const void *, unsigned long); void *g(void *a, void *b, unsigned long n) { return memcpy(a, b, n); }'
+	compile_library offload "$clean"
+	compile_library crypto "$clean"
+	expect pass 'memcpy' "$lint/symbols.sh" "$tree"
+	compile_library crypto "$clean"
+	compile_library offload '#include <stdlib.h>' 'void *g(void) { return malloc(3); }'
+	expect fail 'malloc' "$lint/symbols.sh" "$tree"
+	compile_library offload "$clean"
+	compile_library crypto 'void crypto_box_keypair(void); void g(void) { crypto_box_keypair(); }'
+	expect fail 'randomness' "$lint/symbols.sh" "$tree"
+	expect fail 'no archive' "$lint/symbols.sh" "$tree"
+}
+
+fresh_tree
+layers_cases
+style_cases
+symbols_cases
+exit "$status"
