@@ -2,63 +2,107 @@
 #include "train.h"
 
 #include <sodium.h>
+#include <string.h>
 
 #include "le.h"
+#include "train_engine.h"
 
-static_assert(crypto_aead_chacha20poly1305_ietf_KEYBYTES == WG_KEY_LEN, "libsodium");
-static_assert(crypto_aead_chacha20poly1305_ietf_ABYTES == WG_TAG_LEN, "libsodium");
+/* The engine's memory: struct train_engine, then what the implementation needs. */
+enum { ENGINE_HEAD_LEN = TRAIN_ENGINE_ALIGN };
+static_assert(sizeof(struct train_engine) <= ENGINE_HEAD_LEN, "head of the engine's memory");
 
-enum { NONCE_LEN = crypto_aead_chacha20poly1305_ietf_NPUBBYTES };
-
-/* Section 5.4.6: 32 zero bits, then the counter. */
-static void nonce_of(uint8_t nonce[NONCE_LEN], uint64_t counter)
+void train_reason_add(char reason[TRAIN_REASON_LEN], const char *text)
 {
-	le32_store(nonce, 0);
-	le64_store(nonce + 4, counter);
+	strncat(reason, text, TRAIN_REASON_LEN - 1 - strlen(reason));
 }
 
-static void seal_car(const struct keypair *kp, struct train_car *car)
+size_t train_engine_size(void)
+{
+	size_t len = train_ipsecmb_size();
+
+	if (!len)
+		return 0;
+	len += ENGINE_HEAD_LEN + TRAIN_ENGINE_ALIGN - 1;
+	return len - len % TRAIN_ENGINE_ALIGN;
+}
+
+bool train_engine_accept(const struct train_engine *engine, char reason[TRAIN_REASON_LEN])
+{
+	const char *failed = train_selftest(engine);
+
+	if (failed) {
+		train_reason_add(reason, " failed its self-test: ");
+		train_reason_add(reason, failed);
+	}
+	return !failed;
+}
+
+/* False: @reason tells why not. */
+static bool start(void *mem, size_t len, bool allow_simd, struct train_engine *engine,
+		  char reason[TRAIN_REASON_LEN])
+{
+	if (!allow_simd) {
+		train_reason_add(reason, "switched off");
+		return false;
+	}
+	if (!mem || len < train_engine_size() || (uintptr_t)mem % TRAIN_ENGINE_ALIGN) {
+		train_reason_add(reason, train_engine_size() ? "no memory for ipsec-mb"
+							     : "built without ipsec-mb");
+		return false;
+	}
+	return train_ipsecmb_init((uint8_t *)mem + ENGINE_HEAD_LEN, engine, reason) &&
+	       train_engine_accept(engine, reason);
+}
+
+const struct train_engine *train_engine_init(void *mem, size_t len, bool allow_simd,
+					     char ret_reason[TRAIN_REASON_LEN])
+{
+	char reason[TRAIN_REASON_LEN] = "";
+	struct train_engine engine = {0};
+	bool started = start(mem, len, allow_simd, &engine, reason);
+
+	ret_reason[0] = '\0';
+	if (!started)
+		train_reason_add(ret_reason, "libsodium: ");
+	train_reason_add(ret_reason, reason);
+	if (!started)
+		return NULL;
+	memcpy(mem, &engine, sizeof(engine));
+	return mem;
+}
+
+void train_engine_wipe(void *mem, size_t len)
+{
+	if (mem)
+		sodium_memzero(mem, len);
+}
+
+static void write_header(const struct keypair *kp, const struct train_car *car)
 {
 	struct message_data *header = (struct message_data *)car->msg;
-	uint8_t *text = car->msg + MESSAGE_DATA_HEADER_SIZE;
-	uint8_t nonce[NONCE_LEN];
 
 	le32_store(header->type_le32, MESSAGE_DATA);
 	le32_store(header->receiver_index_le32, kp->remote_index);
 	le64_store(header->counter_le64, car->counter);
-	nonce_of(nonce, car->counter);
-	/* Fails only for texts of 256 GiB. */
-	(void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(text, text + car->text_len, NULL,
-								 text, car->text_len, NULL, 0, NULL,
-								 nonce, kp->send_key);
 }
 
-static bool open_car(const struct keypair *kp, struct train_car *car)
-{
-	uint8_t *text = car->msg + MESSAGE_DATA_HEADER_SIZE;
-	uint8_t nonce[NONCE_LEN];
-
-	nonce_of(nonce, car->counter);
-	return crypto_aead_chacha20poly1305_ietf_decrypt_detached(text, NULL, text, car->text_len,
-								  text + car->text_len, NULL, 0,
-								  nonce, kp->recv_key) == 0;
-}
-
-void train_seal(const struct keypair *kp, uint64_t first, struct train_car *cars, unsigned n)
+void train_seal(const struct train_engine *engine, const struct keypair *kp, uint64_t first,
+		struct train_car *cars, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		cars[i].counter = first + i;
-		seal_car(kp, &cars[i]);
+		write_header(kp, &cars[i]);
 	}
+	if (engine)
+		engine->seal(engine, kp->send_key, cars, n);
+	else
+		train_sodium_seal(kp->send_key, cars, n);
 }
 
-unsigned train_open(const struct keypair *kp, struct train_car *cars, unsigned n)
+unsigned train_open(const struct train_engine *engine, const struct keypair *kp,
+		    struct train_car *cars, unsigned n)
 {
-	unsigned n_ok = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		cars[i].ok = open_car(kp, &cars[i]);
-		n_ok += cars[i].ok;
-	}
-	return n_ok;
+	if (engine)
+		return engine->open(engine, kp->recv_key, cars, n);
+	return train_sodium_open(kp->recv_key, cars, n);
 }

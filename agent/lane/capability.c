@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon_internal.h"
+#include "offload/checksum.h"
 #include "udp.h"
 
 static void note(struct daemon *d, const char *name, bool on, const char *fmt, ...)
@@ -54,4 +55,12 @@ void daemon_note_sockets(struct daemon *d)
 	note(d, "ipv6", fd6 >= 0, fd6 >= 0 ? "socket open" : "this host has no IPv6");
 	note(d, "large_buffers", granted >= UDP_BUFFER_LEN, "%d bytes granted of %d asked", granted,
 	     UDP_BUFFER_LEN);
+}
+
+void daemon_note_simd(struct daemon *d, const char *train_reason)
+{
+	bool checksums = strcmp(checksum_name(), "portable") != 0;
+
+	note(d, "simd", d->lane.train || checksums, "%s, %s checksums", train_reason,
+	     checksum_name());
 }

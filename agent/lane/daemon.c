@@ -17,10 +17,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "crypto/train.h"
 #include "daemon_internal.h"
 #include "egress.h"
 #include "ingress.h"
 #include "log.h"
+#include "offload/checksum.h"
+#include "offload/policy.h"
 #include "overlay/nl.h"
 #include "uapi.h"
 #include "udp.h"
@@ -278,6 +281,27 @@ int daemon_new(const struct daemon_args *args, struct daemon **ret, char err_tex
 	return 0;
 }
 
+static const char *read_variable(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+/* Faster instructions where CPU and environment allow them. */
+static void start_simd(struct daemon *d)
+{
+	const struct kernel_release no_matter = {0};
+	struct policy_state simd = policy_offload(OFFLOAD_SIMD, &no_matter, read_variable, NULL);
+	char reason[TRAIN_REASON_LEN];
+
+	checksum_select(simd.on);
+	d->train_mem_len = simd.on ? train_engine_size() : 0;
+	if (d->train_mem_len)
+		d->train_mem = aligned_alloc(TRAIN_ENGINE_ALIGN, d->train_mem_len);
+	d->lane.train = train_engine_init(d->train_mem, d->train_mem_len, simd.on, reason);
+	daemon_note_simd(d, simd.on ? reason : simd.reason);
+}
+
 static int start_lane(struct daemon *d)
 {
 	struct device_io device_io = device_io_of(d->device);
@@ -292,6 +316,7 @@ static int start_lane(struct daemon *d)
 	if (err)
 		return err;
 	d->lane_ready = true;
+	start_simd(d);
 	daemon_note_device(d);
 	return 0;
 }
@@ -378,6 +403,8 @@ void daemon_free(struct daemon *d)
 	}
 	if (d->lane_ready)
 		lane_done(&d->lane);
+	train_engine_wipe(d->train_mem, d->train_mem_len);
+	free(d->train_mem);
 	udp_free(d->udp);
 	device_close(d->device);
 	nl_close(d->nl);

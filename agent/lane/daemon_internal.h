@@ -28,6 +28,8 @@ struct daemon {
 	uv_loop_t loop;
 	bool loop_ready, handles_ready, lane_ready, stopping;
 	struct lane lane;
+	void *train_mem; /* lane.train lives here */
+	size_t train_mem_len;
 	struct device *device;
 	struct udp *udp;
 	struct nl *nl; /* in the namespace of the sockets */
@@ -63,5 +65,6 @@ void follow_stop(struct daemon *d);
 /* Fill in the capabilities the control socket shows. */
 void daemon_note_device(struct daemon *d);
 void daemon_note_sockets(struct daemon *d);
+void daemon_note_simd(struct daemon *d, const char *train_reason);
 
 #endif

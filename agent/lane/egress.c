@@ -203,7 +203,7 @@ static void seal_train(struct lane *lane, struct packet *pkts, unsigned n)
 	check_source(lane, peer);
 	for (unsigned i = 0; i < n; i++)
 		prepare_car(lane, &pkts[i], &cars[i]);
-	train_seal(kp, first, cars, n);
+	train_seal(lane->train, kp, first, cars, n);
 	for (unsigned i = 0; i < n; i++) {
 		pkts[i].data = cars[i].msg;
 		pkts[i].len = (uint32_t)(cars[i].text_len + MESSAGE_DATA_OVERHEAD);

@@ -24,7 +24,7 @@ struct retired {
 static void stage_classify(struct packet *pkts, unsigned n);
 static void stage_handshakes(struct lane *lane, struct packet *pkts, unsigned n);
 static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_open(struct packet *pkts, unsigned n);
+static void stage_open(const struct lane *lane, struct packet *pkts, unsigned n);
 static void stage_replay(struct packet *pkts, unsigned n);
 static void stage_news(struct lane *lane, struct packet *pkts, unsigned n, struct retired *retired);
 static void stage_inner(struct lane *lane, struct packet *pkts, unsigned n);
@@ -47,7 +47,7 @@ int ingress_run(struct lane *lane, int family)
 	stage_classify(pkts, n);
 	stage_handshakes(lane, pkts, n);
 	stage_find_session(lane, pkts, n);
-	stage_open(pkts, n);
+	stage_open(lane, pkts, n);
 	stage_replay(pkts, n);
 	stage_news(lane, pkts, n, &retired);
 	stage_inner(lane, pkts, n);
@@ -105,7 +105,7 @@ static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned 
 	}
 }
 
-static void open_train(struct packet *pkts, unsigned n)
+static void open_train(const struct lane *lane, struct packet *pkts, unsigned n)
 {
 	struct train_car cars[BATCH_MAX];
 
@@ -115,14 +115,14 @@ static void open_train(struct packet *pkts, unsigned n)
 			.text_len = pkts[i].len - MESSAGE_DATA_OVERHEAD,
 			.counter = pkts[i].counter,
 		};
-	train_open(pkts[0].keypair, cars, n);
+	train_open(lane->train, pkts[0].keypair, cars, n);
 	for (unsigned i = 0; i < n; i++) {
 		if (!cars[i].ok)
 			pkts[i].drop = DROP_AUTH;
 	}
 }
 
-static void stage_open(struct packet *pkts, unsigned n)
+static void stage_open(const struct lane *lane, struct packet *pkts, unsigned n)
 {
 	for (unsigned i = 0, end; i < n; i = end) {
 		end = i + 1;
@@ -130,7 +130,7 @@ static void stage_open(struct packet *pkts, unsigned n)
 			continue;
 		while (end < n && packet_alive(&pkts[end]) && pkts[end].keypair == pkts[i].keypair)
 			end++;
-		open_train(&pkts[i], end - i);
+		open_train(lane, &pkts[i], end - i);
 	}
 }
 

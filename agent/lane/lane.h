@@ -27,12 +27,15 @@
 
 enum { LANE_MAX_PEERS = 1 << 20 };
 
+struct train_engine;
+
 TAILQ_HEAD(peer_list, peer);
 
 struct lane {
 	const struct lane_env *env;
 	struct device_io device;
 	struct udp_io udp;
+	const struct train_engine *train; /* the owner's; NULL: libsodium */
 
 	uint64_t now_ns; /* taken once per entry from outside */
 	bool up;	 /* device up, sockets open */

@@ -23,6 +23,7 @@ allowed_folders() {
 	tests/unit/lane | tests/sim | tests/fuzz/lane) echo "$1 agent/lane crypto offload overlay" ;;
 	tests/unit/* | tests/fuzz/*) echo "$1 ${1##*/}" ;;
 	tests/bench) echo "$1 crypto offload" ;;
+	tests/platform) echo "$1 tests/unit/offload offload overlay" ;;
 	*) echo "$1" ;;
 	esac
 }

@@ -11,6 +11,9 @@
 
 enum { TRAIN_MAX = 64, MARGIN = 64, CANARY = 0xc7 };
 
+/* What is tested now; NULL: libsodium. */
+static const struct train_engine *engine;
+
 /* A message with a margin on both sides that nobody may touch. */
 struct guarded {
 	uint8_t *block;
@@ -91,7 +94,7 @@ static void test_message_vectors(void **state)
 		a.remote_index = (uint32_t)vector_number(&v, 1);
 		fill_pattern(car.msg + MESSAGE_DATA_HEADER_SIZE, car.text_len, counter);
 
-		train_seal(&a, counter, &car, 1);
+		train_seal(engine, &a, counter, &car, 1);
 		if (v.field[4].len)
 			vector_assert_field(&v, 4, car.msg, g.msg_len);
 		crypto_hash_sha256(digest, car.msg, g.msg_len);
@@ -99,7 +102,7 @@ static void test_message_vectors(void **state)
 		guarded_check(&g);
 
 		car.counter = counter;
-		assert_int_equal(train_open(&b, &car, 1), 1);
+		assert_int_equal(train_open(engine, &b, &car, 1), 1);
 		assert_true(car.ok);
 		assert_pattern(car.msg + MESSAGE_DATA_HEADER_SIZE, car.text_len, counter);
 		guarded_check(&g);
@@ -116,7 +119,7 @@ static void seal_train(const struct keypair *kp, uint64_t first, struct train_ca
 		g[i] = guarded_new(&cars[i], i * 37 % 200);
 		fill_pattern(cars[i].msg + MESSAGE_DATA_HEADER_SIZE, cars[i].text_len, first + i);
 	}
-	train_seal(kp, first, cars, n);
+	train_seal(engine, kp, first, cars, n);
 }
 
 /* Fields: key remote_index first_counter n sha256. */
@@ -175,7 +178,7 @@ static void test_open_trains_with_bad_cars(void **state)
 			/* Whatever was there before, open decides. */
 			reversed[n - 1 - i].ok = i % 3 == 2;
 		}
-		assert_int_equal(train_open(&b, reversed, n), n - n_bad);
+		assert_int_equal(train_open(engine, &b, reversed, n), n - n_bad);
 		for (unsigned i = 0; i < n; i++) {
 			assert_int_equal(reversed[n - 1 - i].ok, i % 3 != 2);
 			if (i % 3 != 2)
@@ -193,8 +196,8 @@ static void test_empty_train(void **state)
 
 	(void)state;
 	make_default_ends(&a, &b);
-	train_seal(&a, 0, NULL, 0);
-	assert_int_equal(train_open(&b, NULL, 0), 0);
+	train_seal(engine, &a, 0, NULL, 0);
+	assert_int_equal(train_open(engine, &b, NULL, 0), 0);
 }
 
 static void test_seal_sets_counters(void **state)
@@ -223,10 +226,10 @@ static bool opens_after(size_t text_len, size_t at, uint8_t mask, uint64_t count
 
 	make_default_ends(&a, &b);
 	fill_pattern(car.msg + MESSAGE_DATA_HEADER_SIZE, text_len, 7);
-	train_seal(&a, 7, &car, 1);
+	train_seal(engine, &a, 7, &car, 1);
 	car.msg[at] ^= mask;
 	car.counter = counter;
-	n_ok = train_open(&b, &car, 1);
+	n_ok = train_open(engine, &b, &car, 1);
 	assert_int_equal(n_ok, car.ok);
 	guarded_check(&g);
 	free(g.block);
@@ -270,17 +273,17 @@ static void test_wrong_key_and_length(void **state)
 	for (int shift = -1; shift <= 1; shift++) {
 		g = guarded_new(&car, 32);
 		fill_pattern(car.msg + MESSAGE_DATA_HEADER_SIZE, 32, 0);
-		train_seal(&a, 0, &car, 1);
+		train_seal(engine, &a, 0, &car, 1);
 		car.text_len = (size_t)(32 + shift);
-		assert_int_equal(train_open(&b, &car, 1), shift == 0);
+		assert_int_equal(train_open(engine, &b, &car, 1), shift == 0);
 		guarded_check(&g);
 		free(g.block);
 	}
 
 	g = guarded_new(&car, 32);
-	train_seal(&a, 0, &car, 1);
+	train_seal(engine, &a, 0, &car, 1);
 	/* Our own message reflected at us: sealed with the other direction's key. */
-	assert_int_equal(train_open(&a, &car, 1), 0);
+	assert_int_equal(train_open(engine, &a, &car, 1), 0);
 	assert_false(car.ok);
 	free(g.block);
 }
@@ -297,10 +300,19 @@ int main(void)
 		cmocka_unit_test(test_counter_mismatch),
 		cmocka_unit_test(test_wrong_key_and_length),
 	};
-	/* libsodium's portable code first, then what it picks for this CPU. */
+	/* libsodium's portable code first, then what it picks for this CPU, then
+	 * the engine if there is one. */
 	int failed = cmocka_run_group_tests_name("portable", tests, NULL, NULL);
+	size_t mem_len = train_engine_size();
+	void *mem = mem_len ? aligned_alloc(TRAIN_ENGINE_ALIGN, mem_len) : NULL;
+	char reason[TRAIN_REASON_LEN];
 
 	if (sodium_init() < 0)
 		return 1;
-	return failed + cmocka_run_group_tests_name("this CPU", tests, NULL, NULL);
+	failed += cmocka_run_group_tests_name("this CPU", tests, NULL, NULL);
+	engine = train_engine_init(mem, mem_len, true, reason);
+	if (engine)
+		failed += cmocka_run_group_tests_name(reason, tests, NULL, NULL);
+	free(mem);
+	return failed;
 }

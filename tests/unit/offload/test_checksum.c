@@ -246,5 +246,9 @@ int main(void)
 		cmocka_unit_test(test_update_random),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* The portable code first, then what is chosen for this CPU. */
+	int failed = cmocka_run_group_tests_name("portable", tests, NULL, NULL);
+
+	checksum_select(true);
+	return failed + cmocka_run_group_tests_name(checksum_name(), tests, NULL, NULL);
 }
