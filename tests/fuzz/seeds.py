@@ -118,12 +118,159 @@ def handshake_inputs():
         yield f"{name}-garbage", bytes([kind]) + bytes(i * 37 & 0xFF for i in range(size))
 
 
+def policy_inputs():
+    """Flags, release, version: see fuzz_policy.c."""
+    texts = {
+        "release": ("6.18.44", ""),
+        "candidate": ("7.1.0-rc5", ""),
+        "debian-12": ("6.1.0-35-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.137-1 (2025-05-07)"),
+        "debian-13": ("6.12.74+deb13+1-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.12.74-2 (2026-03-08)"),
+        "debian-candidate": ("6.1.0-0-amd64", "#1 SMP Debian 6.1~rc7-1~exp1 (2022-12-01)"),
+        "ubuntu": ("6.8.0-31-generic", "#31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20 00:40:06 UTC 2024"),
+        "nothing": ("", ""),
+    }
+    for i, (name, (release, version)) in enumerate(texts.items()):
+        yield name, bytes([i * 37 & 0xFF]) + f"{release}\0{version}".encode()
+
+
+def policy_env_inputs():
+    """Value, name: see fuzz_policy_env.c."""
+    return {
+        "true": b"true\0SEALANE_DISABLE_UDP_GSO",
+        "one": b"1\0SEALANE_DISABLE_TUN_UPD_GRO=1",
+        "false": b"FALSE\0SEALANE_WORKER",
+        "odd": b"yes\0SEALANE_ZERO_CHECKSUM_GRO=on",
+        "far": b"0\0SEALANE_PORT_51820_UDP_ADDR",
+        "long": b"\0SEALANE_DISABLE_" + b"A" * 25,
+    }
+
+
+def udpseg_inputs():
+    """Limit, flags, datagrams: see fuzz_udpseg.c."""
+
+    def train(limit, flags, *lens, flow=7):
+        return bytes([limit, flags]) + b"".join(struct.pack("!BH", flow, n) for n in lens)
+
+    return {
+        "equal": train(64, 0, *[1440] * 50),
+        "never-equal": train(64, 1, *[1440] * 46, 96),
+        "short-tail": train(128, 0, 1408, 1408, 96, 1408),
+        "growing": train(64, 0, 100, 101, 102),
+        "empty": train(64, 0, 0, 0, 5, 0),
+        "two-flows": train(3, 0, 9, 9, 9, 9) + train(0, 0, 9, 9, flow=8)[2:],
+        "bytes-limit": train(128, 16, 32350, 32350, 64700, 1, 64701, 1),
+    }
+
+
+def gro_inputs():
+    """Configuration, packets: see fuzz_gro.c."""
+    ethernet = bytes(12) + b"\x08\x00"
+    tcp = struct.pack("!HHIIBBHHH", 1, 2, 0xFFFFFFC0, 1, 0x50, 0x10, 3000, 0, 0) + bytes(100)
+
+    def udp(port, payload, check):
+        return struct.pack("!HHHH", 1, port, 8 + len(payload), check) + payload
+
+    inner = {
+        "tcp4": ipv4(TCP, tcp),
+        "tcp6": ipv6(TCP, tcp),
+        "udp4": ipv4(UDP, udp(2, bytes(100), 1)),
+        "udp6": ipv6(UDP, udp(2, bytes(100), 1)),
+    }
+    kinds = dict(inner)
+    for name, packet in inner.items():
+        frame = (ethernet if name[-1] == "4" else bytes(12) + b"\x86\xdd") + packet
+        vxlan = struct.pack("!II", 0x08000000, 42 << 8) + frame
+        geneve = struct.pack("!BBHI", 0, 0, 0x6558, 42 << 8) + frame
+        kinds[f"vxlan-{name}"] = ipv4(UDP, udp(4789, vxlan, 0))
+        kinds[f"geneve-{name}"] = ipv6(UDP, udp(6081, geneve, 1))
+        kinds[f"bareudp-{name}"] = ipv4(UDP, udp(6636, packet, 1))
+
+    def raw(packet, fix=1):
+        return struct.pack("!BH", 0x80 | fix, len(packet)) + packet
+
+    step = struct.pack("!BHB", 0, 0, 0)
+    for name, packet in kinds.items():
+        yield f"run-{name}", bytes([0]) + raw(packet) + step * 2 + struct.pack("!BHB", 0x30, 0, 0)
+        yield f"plain-{name}", bytes([4 | 8 | 16]) + raw(packet) + step * 2
+    changed = struct.pack("!BHB", 0, 8, 1) + struct.pack("!BHB", 5, 120, 1) + step
+    yield "changed", bytes([0]) + raw(kinds["tcp4"]) + step + changed
+    mixed = b"".join(raw(p) for p in list(kinds.values())[:4])
+    yield "mixed", bytes([0]) + mixed + struct.pack("!BHB", 3, 0, 0) * 8
+    yield "raw", bytes([0]) + b"".join(raw(p, 0) for p in packets().values())
+
+
+def tunnels():
+    """Tunnel packets by kind: the packet, the offset of its inner IP header."""
+    inner = {"v4": ipv4(TCP, tcp_header() + bytes(300)), "v6": ipv6(UDP, udp_header(308) + bytes(300))}
+    shims = {
+        "vxlan": (4789, bytes([8, 0, 0, 0, 0, 0, 42, 0]), True),
+        "geneve": (6081, bytes([2, 0, 0x65, 0x58, 0, 0, 42, 0]) + b"\1\2\3\1abcd", True),
+        "geneve-ip": (6081, None, False),
+        "mpls": (6635, bytes([0, 0, 0x10, 64, 0, 0, 0x11, 64]), False),
+        "bareudp": (7000, b"", False),
+    }
+    for family, packet in inner.items():
+        ethertype = b"\x08\0" if family == "v4" else b"\x86\xdd"
+        for name, (port, shim, ethernet) in shims.items():
+            if shim is None:
+                shim = bytes(2) + ethertype + bytes([0, 0, 42, 0])
+            if ethernet:
+                shim += bytes(12) + ethertype
+            udp = struct.pack("!HHHH", 50000, port, 8 + len(shim + packet), 0) + shim + packet
+            yield f"{name}-{family}-in-v4", ipv4(UDP, udp), 28 + len(shim)
+            yield f"{name}-{family}-in-v6", ipv6(UDP, udp), 48 + len(shim)
+
+
+def tcp_header():
+    return struct.pack("!HHIIBBHHH", 40000, 443, 7, 9, 0x50, 0x99, 500, 0x4321, 0)
+
+
+def udp_header(length):
+    return struct.pack("!HHHH", 40000, 443, length, 0x4321)
+
+
+def superpackets():
+    """A 24-byte vnet header, the packet: see fuzz_gso.c."""
+
+    def vnet(kind, start, offset, outer=0, inner=0, flags=1, size=100):
+        return struct.pack("<BBHHHH10xHH", flags, kind, 0, size, start, offset, outer, inner)
+
+    yield "tcp4", vnet(0x81, 20, 16) + ipv4(TCP, tcp_header() + bytes(301))
+    yield "tcp4-options", vnet(1, 24, 16) + ipv4(TCP, tcp_header() + bytes(9), options=bytes([1] * 4))
+    yield "tcp6", vnet(4, 40, 16) + ipv6(TCP, tcp_header() + bytes(200))
+    yield "tcp6-extension", vnet(4, 48, 16) + ipv6(60, extension(TCP) + tcp_header() + bytes(200))
+    yield "udp4", vnet(5, 20, 6) + ipv4(UDP, udp_header(208) + bytes(200))
+    yield "udp6-one", vnet(5, 40, 6, size=1000) + ipv6(UDP, udp_header(208) + bytes(200))
+    yield "single", vnet(0, 20, 6, size=0) + ipv4(UDP, udp_header(12) + b"data")
+    for name, packet, inner in tunnels():
+        v4, outer = "-v4-" in name, 20 if name.endswith("in-v4") else 40
+        kind, start, offset = (1, inner + 20, 16) if v4 else (5, inner + 40, 6)
+        kind |= 0x20 if outer == 20 else 0x40
+        yield name, vnet(kind, start, offset, outer, inner) + packet
+        yield f"{name}-csum", vnet(kind, start, offset, outer, inner, flags=9) + packet
+
+
+def vnet_inputs():
+    """Sizes, the rest as in superpackets(): see fuzz_vnet.c."""
+    for name, data in superpackets():
+        yield name, b"\2" + data
+    yield "short", b"\0" + bytes([1, 1, 0, 0, 100, 0, 20, 0, 16, 0]) + ipv4(TCP, tcp_header() + bytes(301))
+    yield "link-layer", b"\5" + bytes([1, 0, 0, 0, 0, 0, 34, 0, 6, 0, 0, 0]) + ipv4(UDP, udp_header(8))
+
+
 def main():
     seeds = {
+        "encap": {name: packet for name, packet, _ in tunnels()},
+        "gso": dict(superpackets()),
+        "vnet": dict(vnet_inputs()),
+        "gro": dict(gro_inputs()),
         "ip": packets(),
         "icmp": dict(icmp_inputs()),
         "message": messages(),
         "handshake": dict(handshake_inputs()),
+        "policy": dict(policy_inputs()),
+        "policy_env": policy_env_inputs(),
+        "udpseg": udpseg_inputs(),
     }
     for what, files in seeds.items():
         folder = CORPUS / what
