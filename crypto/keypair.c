@@ -53,7 +53,7 @@ bool keypair_reserve(struct keypair *kp, unsigned n, uint64_t *ret_first)
 bool keypair_wants_rekey_on_send(const struct keypair *kp, uint64_t now_ns)
 {
 	return next_send_counter(kp) > REKEY_AFTER_MESSAGES ||
-	       (kp->initiator && age_ns(kp, now_ns) >= REKEY_AFTER_TIME_NS);
+	       (kp->initiator && age_ns(kp, now_ns) >= REKEY_AFTER_TIME_NS + kp->rekey_delay_ns);
 }
 
 bool keypair_wants_rekey_on_receive(const struct keypair *kp, uint64_t now_ns)
@@ -62,27 +62,42 @@ bool keypair_wants_rekey_on_receive(const struct keypair *kp, uint64_t now_ns)
 	       age_ns(kp, now_ns) >= REJECT_AFTER_TIME_NS - KEEPALIVE_TIMEOUT_NS - REKEY_TIMEOUT_NS;
 }
 
+/* One older session in flight is enough, and it goes when a newer one comes, unless
+ * the peer uses it as we use `current`. */
+static bool in_use_by_peer(const struct keypair *previous)
+{
+	return previous && previous->crossed;
+}
+
 struct keypair_dropped keypair_slots_add(struct keypair_slots *s, struct keypair *kp)
 {
 	struct keypair_dropped dropped = {0};
 
-	/* `previous` goes in both roles: one older session in flight is enough. */
-	drop(&dropped, s->previous);
 	if (!kp->initiator) {
 		/* Unconfirmed, so `current` keeps carrying what we send. */
 		drop(&dropped, s->next);
-		s->previous = NULL;
 		s->next = kp;
+		if (!in_use_by_peer(s->previous)) {
+			drop(&dropped, s->previous);
+			s->previous = NULL;
+		}
 		return dropped;
 	}
 
 	/* A session the peer initiated and has not used yet is what the peer may
-	 * be sending under any moment: it outranks `current` as `previous`. */
+	 * be sending under any moment, and so is a crossed one: it outranks
+	 * `current` as `previous`. */
 	if (s->next) {
+		drop(&dropped, s->previous);
 		drop(&dropped, s->current);
 		s->previous = s->next;
 		s->next = NULL;
+	} else if (in_use_by_peer(s->previous)) {
+		drop(&dropped, s->current);
+		/* Only until the peer has come over to the new one. */
+		s->previous->crossed = false;
 	} else {
+		drop(&dropped, s->previous);
 		s->previous = s->current;
 	}
 	s->current = kp;

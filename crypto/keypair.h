@@ -28,7 +28,10 @@ struct keypair {
 	uint64_t birth_ns;     /* CLOCK_BOOTTIME at derivation */
 	uint32_t local_index;  /* what the peer puts in receiver_index */
 	uint32_t remote_index;
-	bool initiator; /* we initiated this session */
+	bool initiator;		 /* we initiated this session */
+	bool crossed;		 /* one of two that both sides initiated at once: the peer
+				    sends under one, we under the other */
+	uint64_t rekey_delay_ns; /* renew that much later than REKEY_AFTER_TIME */
 	struct replay replay;
 };
 
@@ -58,7 +61,7 @@ bool keypair_can_receive(const struct keypair *kp, uint64_t now_ns);
 bool keypair_reserve(struct keypair *kp, unsigned n, uint64_t *ret_first);
 
 /* After sending: more than REKEY_AFTER_MESSAGES sent, or we initiated and the
- * session is REKEY_AFTER_TIME old. */
+ * session is REKEY_AFTER_TIME (and its rekey_delay) old. */
 bool keypair_wants_rekey_on_send(const struct keypair *kp, uint64_t now_ns);
 
 /* After receiving under `current`: we initiated and the session is no younger

@@ -157,6 +157,13 @@ void noise_handshake_clear(struct noise_handshake *hs)
 	sodium_memzero(hs->hash, sizeof(hs->hash));
 }
 
+void noise_handshake_take_stamp(struct noise_handshake *hs, const struct noise_handshake *answering)
+{
+	memcpy(hs->latest_timestamp, answering->latest_timestamp, WG_TAI64N_LEN);
+	hs->have_initiation_time = answering->have_initiation_time;
+	hs->last_initiation_ns = answering->last_initiation_ns;
+}
+
 void noise_handshake_wipe(struct noise_handshake *hs)
 {
 	sodium_memzero(hs, sizeof(*hs));

@@ -84,6 +84,10 @@ void noise_handshake_rebase(struct noise_handshake *hs, const struct noise_local
 /* Forgets what is in flight (ephemerals, chaining key); identity, psk and
  * latest_timestamp stay. */
 void noise_handshake_clear(struct noise_handshake *hs);
+/* @answering, a copy of @hs, accepted an initiation: @hs remembers its time stamp
+ * and arrival, so that it is not accepted again. */
+void noise_handshake_take_stamp(struct noise_handshake *hs,
+				const struct noise_handshake *answering);
 /* Wipes everything. */
 void noise_handshake_wipe(struct noise_handshake *hs);
 

@@ -16,6 +16,9 @@
 #include "egress.h"
 #include "lane.h"
 
+/* How much longer the second of two crossed sessions lives before it is renewed. */
+#define CROSSED_REKEY_DELAY_NS (10 * NSEC_PER_SEC)
+
 int handshake_queue_init(struct handshake_queue *q)
 {
 	*q = (struct handshake_queue){0};
@@ -99,11 +102,10 @@ void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
 	if (!lane->up)
 		return;
 	if (!timers_may_initiate(&peer->timers, lane->now_ns)) {
-		/* Initiations that cross void each other: each side has answered
-		 * and dropped its own, so the retry must not end here. More
-		 * jitter than usual, or on a slow path they cross again. */
+		/* We answered the peer just now. If that answer is lost, this
+		 * retry is all there is, so it must not end here. */
 		if (retry)
-			timers_retry_later(&peer->timers, 8 * lane_jitter(lane));
+			timers_retry_later(&peer->timers, lane_jitter(lane));
 		return;
 	}
 	if (peer->endpoint.dst.family == AF_UNSPEC || !lane->local.has_identity) {
@@ -135,20 +137,34 @@ void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
 	peer_reschedule(lane, peer);
 }
 
-/* Turns a finished handshake into a session in its slot. */
-static bool begin_session(struct lane *lane, struct peer *peer)
+/*
+ * Both sides initiated at once and both sessions stand: each sends under its own.
+ * Both would then renew at the same moment and cross again for ever, so the side
+ * with the greater key leaves the other the first turn.
+ */
+static void note_crossing(const struct lane *lane, struct peer *peer, struct keypair *kp)
 {
-	uint32_t index = peer->handshake.local_index;
+	if (!kp->initiator || !peer->slots.next)
+		return;
+	kp->crossed = peer->slots.next->crossed = true;
+	if (memcmp(lane->local.public_key, peer->handshake.remote_static, WG_KEY_LEN) > 0)
+		kp->rekey_delay_ns = CROSSED_REKEY_DELAY_NS;
+}
+
+/* Turns a finished handshake into a session in its slot. */
+static bool begin_session(struct lane *lane, struct peer *peer, struct noise_handshake *hs)
+{
+	uint32_t index = hs->local_index;
 	struct keypair *kp = calloc(1, sizeof(*kp));
 	struct keypair_dropped dropped;
 
 	if (!kp)
 		return false;
-	if (!noise_begin_session(&peer->handshake, kp, lane->now_ns)) {
+	if (!noise_begin_session(hs, kp, lane->now_ns)) {
 		free(kp);
 		return false;
 	}
-	peer->handshake.local_index = 0; /* the index is the session's now */
+	note_crossing(lane, peer, kp);
 	indextab_promote(&lane->index, index, kp);
 	dropped = keypair_slots_add(&peer->slots, kp);
 	for (unsigned i = 0; i < dropped.n; i++)
@@ -166,7 +182,7 @@ static void authenticated(struct lane *lane, struct peer *peer, const struct han
 	timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
 }
 
-static void send_response(struct lane *lane, struct peer *peer)
+static void send_response(struct lane *lane, struct peer *peer, struct noise_handshake *hs)
 {
 	struct message_response msg;
 	uint8_t ephemeral[WG_KEY_LEN];
@@ -176,27 +192,35 @@ static void send_response(struct lane *lane, struct peer *peer)
 	if (!index)
 		return;
 	lane->env->random(lane->env->ctx, ephemeral, sizeof(ephemeral));
-	built = noise_create_response(&peer->handshake, ephemeral, index, &msg);
+	built = noise_create_response(hs, ephemeral, index, &msg);
 	sodium_memzero(ephemeral, sizeof(ephemeral));
-	if (!built) {
+	if (!built || !begin_session(lane, peer, hs)) {
 		indextab_remove(&lane->index, index);
-		return;
-	}
-	if (!begin_session(lane, peer)) {
-		peer_forget_handshake(lane, peer);
 		return;
 	}
 	send_handshake(lane, peer, &msg, sizeof(msg));
 	timers_response_sent(&peer->timers, lane->now_ns);
 }
 
+static enum drop drop_of(enum noise_verdict verdict)
+{
+	switch (verdict) {
+	case NOISE_REPLAY:
+		return DROP_OLD_TIMESTAMP;
+	case NOISE_FLOOD:
+		return DROP_FLOOD;
+	default:
+		return DROP_BAD_HANDSHAKE;
+	}
+}
+
 static enum drop on_initiation(struct lane *lane, const struct handshake_item *item)
 {
 	const struct message_initiation *msg = (const void *)item->msg;
+	struct noise_handshake answering;
 	struct noise_incoming in;
 	enum noise_verdict verdict;
 	struct peer *peer;
-	uint32_t replaced;
 
 	if (!noise_open_initiation(&lane->local, msg, &in))
 		return DROP_BAD_HANDSHAKE;
@@ -206,20 +230,18 @@ static enum drop on_initiation(struct lane *lane, const struct handshake_item *i
 		return DROP_UNKNOWN_PEER;
 	}
 
-	replaced = peer->handshake.local_index;
-	verdict = noise_accept_initiation(&peer->handshake, &lane->local, msg, &in, lane->now_ns);
-	if (verdict != NOISE_OK)
-		return verdict == NOISE_REPLAY	? DROP_OLD_TIMESTAMP
-		       : verdict == NOISE_FLOOD ? DROP_FLOOD
-						: DROP_BAD_HANDSHAKE;
-	/* Our own initiation in flight, if any, has just been given up. */
-	if (replaced)
-		indextab_remove(&lane->index, replaced);
-	peer->handshake.local_index = 0;
-	authenticated(lane, peer, item);
-	send_response(lane, peer);
-	peer_reschedule(lane, peer);
-	return DROP_NONE;
+	/* On a copy, so that our own initiation in flight goes on: when two cross,
+	 * both get their response and there is a session after one round trip. */
+	answering = peer->handshake;
+	verdict = noise_accept_initiation(&answering, &lane->local, msg, &in, lane->now_ns);
+	if (verdict == NOISE_OK) {
+		noise_handshake_take_stamp(&peer->handshake, &answering);
+		authenticated(lane, peer, item);
+		send_response(lane, peer, &answering);
+		peer_reschedule(lane, peer);
+	}
+	noise_handshake_wipe(&answering);
+	return verdict == NOISE_OK ? DROP_NONE : drop_of(verdict);
 }
 
 static enum drop on_response(struct lane *lane, const struct handshake_item *item)
@@ -236,7 +258,7 @@ static enum drop on_response(struct lane *lane, const struct handshake_item *ite
 		return DROP_BAD_HANDSHAKE;
 
 	authenticated(lane, peer, item);
-	if (begin_session(lane, peer)) {
+	if (begin_session(lane, peer, &peer->handshake)) {
 		timers_handshake_complete(&peer->timers);
 		lane->env->wall_clock(lane->env->ctx, &peer->last_handshake);
 		/* What waits, or an empty message: the key confirmation. */
@@ -302,11 +324,14 @@ static enum drop check_load(struct lane *lane, const struct handshake_item *item
 
 static enum drop handle(struct lane *lane, const struct handshake_item *item, bool loaded)
 {
-	enum drop drop = check_load(lane, item, loaded);
+	enum drop drop;
 
-	/* The private key may have been taken away since the message came. */
-	if (!drop && !lane->local.has_identity)
-		drop = DROP_NO_IDENTITY;
+	/* Both may have changed since the message came. */
+	if (!lane->up)
+		return DROP_DEVICE_DOWN;
+	if (!lane->local.has_identity)
+		return DROP_NO_IDENTITY;
+	drop = check_load(lane, item, loaded);
 	if (drop)
 		return drop;
 	switch (item->type) {

@@ -88,7 +88,10 @@ static void carry_out(struct lane *lane, struct peer *peer, unsigned actions)
 {
 	if (actions & TIMER_ZERO_KEYS) {
 		peer_zero_sessions(lane, peer);
-		peer_forget_handshake(lane, peer);
+		/* A handshake under way is not old: after a suspend it may have
+		 * begun just before this long overdue timer was looked at. */
+		if (!peer->timers.retransmit_handshake_ns)
+			peer_forget_handshake(lane, peer);
 	}
 	if (actions & TIMER_GIVE_UP)
 		peer_purge_staged(lane, peer);

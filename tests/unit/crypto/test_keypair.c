@@ -254,6 +254,34 @@ static void test_slots_add(void **state)
 	}
 }
 
+/* Both initiated at once: `previous` is what the peer sends under, so it stays
+ * where `current` (ours alone) or nothing would; once. */
+static void test_slots_add_crossed(void **state)
+{
+	struct keypair_slots s = slots_of("cp.");
+	struct keypair_dropped d;
+
+	(void)state;
+	session['i'].initiator = true;
+	session['p'].crossed = true;
+	d = keypair_slots_add(&s, by_letter('r'));
+	assert_slots(&s, "cpr");
+	assert_dropped(&d, "");
+	assert_true(keypair_slots_confirm(&s, by_letter('r'), &d));
+	assert_slots(&s, "rc.");
+	assert_dropped(&d, "p");
+
+	s = slots_of("cp.");
+	d = keypair_slots_add(&s, by_letter('i'));
+	assert_slots(&s, "ip.");
+	assert_dropped(&d, "c");
+	session['x'].initiator = true;
+	d = keypair_slots_add(&s, by_letter('x'));
+	assert_slots(&s, "xi.");
+	assert_dropped(&d, "p");
+	session['x'].initiator = session['p'].crossed = false;
+}
+
 static const struct {
 	const char *before;
 	char kp;
@@ -304,9 +332,13 @@ static void test_wipe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usable),	  cmocka_unit_test(test_rekey),
-		cmocka_unit_test(test_reserve),	  cmocka_unit_test(test_reserve_from_many_threads),
-		cmocka_unit_test(test_slots_add), cmocka_unit_test(test_slots_confirm),
+		cmocka_unit_test(test_usable),
+		cmocka_unit_test(test_rekey),
+		cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_reserve_from_many_threads),
+		cmocka_unit_test(test_slots_add),
+		cmocka_unit_test(test_slots_add_crossed),
+		cmocka_unit_test(test_slots_confirm),
 		cmocka_unit_test(test_wipe),
 	};
 
