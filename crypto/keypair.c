@@ -50,6 +50,12 @@ bool keypair_reserve(struct keypair *kp, unsigned n, uint64_t *ret_first)
 	return true;
 }
 
+void keypair_end_sending(struct keypair *kp)
+{
+	if (kp)
+		__atomic_store_n(&kp->send_counter, REJECT_AFTER_MESSAGES, __ATOMIC_RELAXED);
+}
+
 bool keypair_wants_rekey_on_send(const struct keypair *kp, uint64_t now_ns)
 {
 	return next_send_counter(kp) > REKEY_AFTER_MESSAGES ||

@@ -60,6 +60,9 @@ bool keypair_can_receive(const struct keypair *kp, uint64_t now_ns);
  */
 bool keypair_reserve(struct keypair *kp, unsigned n, uint64_t *ret_first);
 
+/* Sends no more, as if the numbers were used up; still receives. NULL is fine. */
+void keypair_end_sending(struct keypair *kp);
+
 /* After sending: more than REKEY_AFTER_MESSAGES sent, or we initiated and the
  * session is REKEY_AFTER_TIME (and its rekey_delay) old. */
 bool keypair_wants_rekey_on_send(const struct keypair *kp, uint64_t now_ns);

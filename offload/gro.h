@@ -52,8 +52,10 @@ struct gro_packet {
 	uint8_t *ip; /* whole packet, no padding; headers are rewritten when
 			it becomes the head of a superpacket */
 	uint32_t len;
-	struct ip_view view; /* by ip_parse(); version 0: it is not IP. Not
-				updated when the headers are rewritten */
+	struct ip_view view;	/* by ip_parse(); version 0: it is not IP. Not
+				   updated when the headers are rewritten */
+	bool zero_csum_allowed; /* config->zero_csum holds for this packet: it ends
+				   on this host, or nobody minds */
 	/* result */
 	uint32_t next;	      /* next packet of the same superpacket, GRO_END */
 	uint16_t payload_off; /* of a packet that is not the head: its piece is

@@ -145,7 +145,8 @@ static enum gro_fate describe_udp(const struct gro_config *c, const struct gro_p
 		s->barrier = true;
 	}
 	fate = read_udp(c, udp, v->total_len - v->l4_off, s);
-	if (fate == GRO_CANDIDATE && !ip_is_plain(v, pkt->len))
+	if (fate == GRO_CANDIDATE &&
+	    (!ip_is_plain(v, pkt->len) || (!be16_load(udp + 6) && !pkt->zero_csum_allowed)))
 		return GRO_SEAL_FLOW;
 	return fate;
 }

@@ -6,31 +6,51 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include "link.h"
 #include "nl.h"
 
-static int take_oif(const struct nlmsghdr *nlh, void *arg)
+/* RTA_METRICS: a nest of RTAX_* */
+static void take_metrics(const struct nlattr *nest, struct route_way *way)
+{
+	struct nl_attrs attrs = {mnl_attr_get_payload(nest), mnl_attr_get_payload_len(nest)};
+	const struct nlattr *attr;
+
+	while ((attr = nl_attrs_next(&attrs))) {
+		if (mnl_attr_get_type(attr) == RTAX_MTU &&
+		    mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
+			way->mtu = mnl_attr_get_u32(attr);
+	}
+}
+
+static int take_route(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nlattr *attr;
+	struct route_way *way = arg;
 	struct nl_attrs attrs;
-	int *oif = arg;
 
 	if (nlh->nlmsg_type != RTM_NEWROUTE || !nl_attrs_begin(nlh, sizeof(struct rtmsg), &attrs))
 		return 0;
+	way->local = ((const struct rtmsg *)mnl_nlmsg_get_payload(nlh))->rtm_type == RTN_LOCAL;
 	while ((attr = nl_attrs_next(&attrs))) {
 		if (mnl_attr_get_type(attr) == RTA_OIF &&
 		    mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
-			*oif = (int)mnl_attr_get_u32(attr);
+			way->oif = (int)mnl_attr_get_u32(attr);
+		else if (mnl_attr_get_type(attr) == RTA_METRICS)
+			take_metrics(attr, way);
 	}
 	return 0;
 }
 
-int route_get_oif(struct nl *nl, int family, const void *dst, uint32_t fwmark, int *ret_oif)
+int route_get_way(struct nl *nl, int family, const void *dst, uint32_t fwmark,
+		  struct route_way *ret)
 {
 	char buf[256];
 	size_t addr_len = family == AF_INET ? 4 : 16;
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct route_way way = {0};
+	struct link_info link;
 	struct rtmsg *rt;
-	int oif = 0, err;
+	int err;
 
 	nlh->nlmsg_type = RTM_GETROUTE;
 	nlh->nlmsg_flags = NLM_F_REQUEST;
@@ -41,11 +61,17 @@ int route_get_oif(struct nl *nl, int family, const void *dst, uint32_t fwmark, i
 	if (fwmark)
 		mnl_attr_put_u32(nlh, RTA_MARK, fwmark);
 
-	err = nl_call(nl, nlh, take_oif, &oif);
+	err = nl_call(nl, nlh, take_route, &way);
 	if (err)
 		return err;
-	if (!oif)
+	if (!way.oif)
 		return -ENETUNREACH;
-	*ret_oif = oif;
+	if (!way.mtu) {
+		err = link_get_index(nl, way.oif, &link);
+		if (err)
+			return err;
+		way.mtu = link.mtu;
+	}
+	*ret = way;
 	return 0;
 }

@@ -3,12 +3,20 @@
 #ifndef SEALANE_OVERLAY_ROUTE_H
 #define SEALANE_OVERLAY_ROUTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nl;
 
-/* Interface by which a packet with @fwmark to @dst (4 or 16 bytes by @family)
- * leaves. 0, or -errno from the kernel (-ENETUNREACH: no route). */
-int route_get_oif(struct nl *nl, int family, const void *dst, uint32_t fwmark, int *ret_oif);
+struct route_way {
+	bool local;   /* @dst is an address of this host */
+	int oif;      /* interface by which a packet leaves */
+	uint32_t mtu; /* of the route if it has one (set or learnt), else of oif */
+};
+
+/* The way of a packet with @fwmark to @dst (4 or 16 bytes by @family). 0, or
+ * -errno from the kernel (-ENETUNREACH: no route). */
+int route_get_way(struct nl *nl, int family, const void *dst, uint32_t fwmark,
+		  struct route_way *ret);
 
 #endif

@@ -16,12 +16,8 @@
 #define TUN_PATH   "/dev/net/tun"
 #define PROBE_NAME "sealaneprobe%d"
 
-/* Of Linux 6.17, newer than the headers we build with: all nine offload bits,
- * and the vnet header that has room for the two tunnel offsets. */
-enum {
-	TUN_F_ALL_WITH_TUNNEL = 0x1ff,
-	VNET_HDR_TUNNEL_LEN = 24,
-};
+/* The vnet header that has room for the two tunnel offsets (Linux 6.17). */
+enum { VNET_HDR_TUNNEL_LEN = 24 };
 
 struct probe {
 	bool own_netns; /* in: only in a namespace of its own; out: got it */
@@ -32,14 +28,15 @@ struct probe {
 static bool name_valid(const char *name);
 static int open_node(void);
 static int attach(int fd, const char *name, int flags, struct ifreq *ret_ifr);
-static int configure(int fd, const struct tun_open_args *args);
+static int negotiate(struct tun *t, bool vnet_hdr, unsigned offloads);
 static void *probe_thread(void *arg);
 static int probe_tunnel_gso(bool *ret);
 
 int tun_open(const struct tun_open_args *args, struct tun *ret)
 {
-	/* The place where IFF_VNET_HDR is going to be added. */
-	const int flags = (args->kind == TUN_KIND_TAP ? IFF_TAP : IFF_TUN) | IFF_NO_PI;
+	const int flags = (args->kind == TUN_KIND_TAP ? IFF_TAP : IFF_TUN) | IFF_NO_PI |
+			  (args->vnet_hdr ? IFF_VNET_HDR : 0);
+	struct tun t = {.kind = args->kind};
 	struct ifreq ifr;
 	int fd, err;
 
@@ -50,43 +47,45 @@ int tun_open(const struct tun_open_args *args, struct tun *ret)
 	if (fd < 0)
 		return fd;
 
+	t.fd = fd;
 	err = attach(fd, args->name, flags, &ifr);
 	if (!err)
-		err = configure(fd, args);
+		err = negotiate(&t, args->vnet_hdr, args->offloads);
+	if (!err && args->persist && ioctl(fd, TUNSETPERSIST, 1) < 0)
+		err = -errno;
 	if (err) {
 		close(fd);
 		return err;
 	}
 
-	ret->fd = fd;
-	ret->kind = args->kind;
-	memcpy(ret->name, ifr.ifr_name, sizeof(ret->name));
+	memcpy(t.name, ifr.ifr_name, sizeof(t.name));
+	*ret = t;
 	return 0;
 }
 
-int tun_adopt(int fd, struct tun *ret)
+int tun_adopt(int fd, unsigned offloads, struct tun *ret)
 {
 	struct ifreq ifr = {0};
-	int fd_flags, status;
+	struct tun t = {.fd = fd};
+	int fd_flags, status, err;
 
 	if (ioctl(fd, TUNGETIFF, &ifr) < 0)
 		return -errno;
-	/* It puts a header in front of every packet that nobody here expects, and
-	 * cannot be changed on an attached descriptor. IFF_NO_PI has to be taken on
-	 * trust: here its bit means IFF_NOFILTER and is always set. */
-	if (ifr.ifr_flags & IFF_VNET_HDR)
-		return -EINVAL;
+	t.kind = ifr.ifr_flags & IFF_TAP ? TUN_KIND_TAP : TUN_KIND_TUN;
+	memcpy(t.name, ifr.ifr_name, sizeof(t.name));
+	t.name[sizeof(t.name) - 1] = '\0';
+	/* IFF_NO_PI has to be taken on trust: here its bit means IFF_NOFILTER and
+	 * is always set. */
+	err = negotiate(&t, ifr.ifr_flags & IFF_VNET_HDR, offloads);
+	if (err)
+		return err;
 
 	fd_flags = fcntl(fd, F_GETFD);
 	status = fcntl(fd, F_GETFL);
 	if (fd_flags < 0 || status < 0 || fcntl(fd, F_SETFD, fd_flags | FD_CLOEXEC) < 0 ||
 	    fcntl(fd, F_SETFL, status | O_NONBLOCK) < 0)
 		return -errno;
-
-	ret->fd = fd;
-	ret->kind = ifr.ifr_flags & IFF_TAP ? TUN_KIND_TAP : TUN_KIND_TUN;
-	memcpy(ret->name, ifr.ifr_name, sizeof(ret->name));
-	ret->name[sizeof(ret->name) - 1] = '\0';
+	*ret = t;
 	return 0;
 }
 
@@ -200,16 +199,35 @@ static int attach(int fd, const char *name, int flags, struct ifreq *ret_ifr)
 	return -err;
 }
 
-static int configure(int fd, const struct tun_open_args *args)
+/* Header size first: with tunnel offloads on and a header too short for them,
+ * every read fails. A persistent device keeps size and mask of its last owner, so
+ * both are set in every case. */
+static int negotiate(struct tun *t, bool vnet_hdr, unsigned offloads)
 {
-	/* A persistent device keeps the offloads of its last owner, who may have
-	 * read packets with a vnet header; without one superpackets could not
-	 * be told from packets. */
-	if (ioctl(fd, TUNSETOFFLOAD, 0) < 0)
+	static const unsigned masks[] = {0x1ff, 0x67, 0x07, 0x01, 0};
+	static const int sizes[] = {24, 12, 10};
+
+	for (size_t i = 0; vnet_hdr && !t->vnet_hdr_len && i < sizeof(sizes) / sizeof(sizes[0]);
+	     i++) {
+		if (!ioctl(t->fd, TUNSETVNETHDRSZ, &sizes[i]))
+			t->vnet_hdr_len = (unsigned)sizes[i];
+	}
+	if (vnet_hdr && !t->vnet_hdr_len)
 		return -errno;
-	if (args->persist && ioctl(fd, TUNSETPERSIST, 1) < 0)
-		return -errno;
-	return 0;
+
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		unsigned mask = masks[i] & (vnet_hdr ? offloads : 0);
+
+		if (t->vnet_hdr_len < VNET_HDR_TUNNEL_LEN)
+			mask &= ~(unsigned)TUN_OFFLOAD_TUNNEL;
+		if (!(mask & TUN_OFFLOAD_CSUM))
+			mask = 0;
+		if (!ioctl(t->fd, TUNSETOFFLOAD, mask)) {
+			t->offloads = mask;
+			return 0;
+		}
+	}
+	return -errno;
 }
 
 static void *probe_thread(void *arg)
@@ -239,7 +257,7 @@ static int probe_tunnel_gso(bool *ret)
 		goto out;
 
 	if (!ioctl(fd, TUNSETVNETHDRSZ, &vnet_hdr_len) &&
-	    !ioctl(fd, TUNSETOFFLOAD, TUN_F_ALL_WITH_TUNNEL))
+	    !ioctl(fd, TUNSETOFFLOAD, TUN_OFFLOAD_ALL))
 		*ret = true;
 	else if (errno == EINVAL)
 		*ret = false;

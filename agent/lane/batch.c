@@ -4,19 +4,54 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int batch_init(struct batch *b)
+int out_batch_new(struct out_batch **ret)
 {
-	*b = (struct batch){0};
-	b->memory = calloc(BATCH_MAX, PACKET_BUF_LEN);
-	if (!b->memory)
+	struct out_batch *b = calloc(1, sizeof(*b));
+
+	if (!b)
 		return -ENOMEM;
-	for (unsigned i = 0; i < BATCH_MAX; i++)
-		b->pkt[i].buf = b->memory + (size_t)i * PACKET_BUF_LEN;
+	b->read_arena = malloc(READ_ARENA_LEN);
+	b->cut_arena = malloc(CUT_ARENA_LEN);
+	if (!b->read_arena || !b->cut_arena) {
+		out_batch_free(b);
+		return -ENOMEM;
+	}
+	*ret = b;
 	return 0;
 }
 
-void batch_done(struct batch *b)
+void out_batch_free(struct out_batch *b)
 {
+	if (!b)
+		return;
+	free(b->read_arena);
+	free(b->cut_arena);
+	free(b);
+}
+
+int in_batch_new(struct in_batch **ret)
+{
+	struct in_batch *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->memory = malloc((size_t)MESSAGES_MAX * MESSAGE_BUF_LEN);
+	b->scratch = malloc(IO_HEADROOM + IO_PACKET_MAX);
+	if (!b->memory || !b->scratch) {
+		in_batch_free(b);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < MESSAGES_MAX; i++)
+		b->message[i].buf = b->memory + (size_t)i * MESSAGE_BUF_LEN;
+	*ret = b;
+	return 0;
+}
+
+void in_batch_free(struct in_batch *b)
+{
+	if (!b)
+		return;
 	free(b->memory);
-	*b = (struct batch){0};
+	free(b->scratch);
+	free(b);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unit both walks work on: up to BATCH_MAX packets, each in a buffer with
- * room for every header and trailer a stage may add, so nothing is moved.
- *
- *   | headroom 64        | up to 65535 bytes | tailroom: padding 16, tag 16 |
- *   ^ packet.buf          ^ where device reads and datagram texts begin
- *
- * Owned by a walk, filled by a device or socket, borrowed by every stage.
+ * The working memory of the two walks. Every stage is a pass over one of these
+ * arrays. Allocated once, touched only as packets need it.
  */
 #ifndef SEALANE_LANE_BATCH_H
 #define SEALANE_LANE_BATCH_H
@@ -15,51 +10,102 @@
 #include <stdint.h>
 
 #include "crypto/messages.h"
-#include "drop.h"
-#include "endpoint.h"
+#include "crypto/train.h"
+#include "io.h"
+#include "offload/gro.h"
+#include "offload/gso.h"
 #include "offload/ip.h"
+#include "offload/udpseg.h"
 
 struct keypair;
 struct peer;
 
 enum {
-	BATCH_MAX = 64,
-	PACKET_HEADROOM = 64,
-	PACKET_MAX_LEN = 65535,
-	PACKET_TAILROOM = 64,
-	PACKET_BUF_LEN = PACKET_HEADROOM + PACKET_MAX_LEN + 1 + PACKET_TAILROOM,
+	/* out */
+	SUPERS_MAX = 64,	    /* packets read before they are sent */
+	READ_BYTES_MAX = 128 << 10, /* or as many bytes */
+	READ_ARENA_LEN = READ_BYTES_MAX + IO_PACKET_MAX + IO_HEADROOM + 1,
+	DATAGRAMS_MAX = 256, /* cut and sealed before they are sent */
+	CUT_ARENA_LEN = 512 << 10,
+	RUNS_MAX = 64,
+	/* in */
+	MESSAGES_MAX = 16, /* receives per batch */
+	MESSAGE_BUF_LEN = IO_PACKET_MAX + 1,
+	PACKETS_MAX = GRO_PACKETS_MAX,
 };
 
-struct packet {
-	uint8_t *buf;  /* start of the buffer, fixed */
-	uint8_t *data; /* what is valid now: an IP packet or a message */
-	uint32_t len;
-	enum drop drop;		/* DROP_NONE: goes on */
-	bool taken;		/* left the batch: staged, queued or done with */
-	uint8_t tos;		/* of the outer IP header, to send or as received */
-	enum message_type type; /* in: of the message */
+/* A packet of the host on its way out, maybe a superpacket. */
+struct super {
+	struct io_read in; /* ip, len, vnet, drop */
+	bool taken;	   /* staged: no longer ours */
+	struct ip_view view;
 	struct peer *peer;
 	struct keypair *keypair;
-	uint64_t counter;  /* in: of the message */
-	uint32_t wire_len; /* in: of the message, once data is the inner packet */
-	struct ip_view view;
-	struct endpoint endpoint; /* out: where to; in: where from */
+	uint32_t n_sent; /* datagrams made of it */
 };
 
-/* Still on its way? Devices and sockets skip what is not. */
-static inline bool packet_alive(const struct packet *p)
+static inline bool super_alive(const struct super *s)
+{
+	return s->in.drop == DROP_NONE && !s->taken;
+}
+
+struct out_batch {
+	unsigned n;
+	struct super super[SUPERS_MAX];
+	uint8_t *read_arena;
+	uint8_t *cut_arena;
+	uint32_t cut_used;
+	unsigned n_datagrams;
+	struct udpseg_item item[DATAGRAMS_MAX]; /* length and flow of each */
+	struct out_flow {
+		struct peer *peer;
+		uint8_t tos;
+	} flow[DATAGRAMS_MAX];
+	uint32_t n_flows;
+	struct train_car car[DATAGRAMS_MAX];
+	struct udp_run run[RUNS_MAX];
+};
+
+/* A datagram of the network on its way in. */
+struct in_packet {
+	uint8_t *msg;
+	uint32_t len;
+	enum drop drop;
+	bool taken;   /* queued or done with */
+	uint8_t type; /* enum message_type */
+	const struct udp_message *from;
+	struct peer *peer;
+	struct keypair *keypair;
+	uint64_t counter;
+};
+
+static inline bool in_packet_alive(const struct in_packet *p)
 {
 	return p->drop == DROP_NONE && !p->taken;
 }
 
-struct batch {
+struct in_batch {
 	unsigned n;
-	struct packet pkt[BATCH_MAX];
+	struct udp_message message[MESSAGES_MAX];
+	struct in_packet pkt[PACKETS_MAX];
+	struct train_car car[PACKETS_MAX];
 	uint8_t *memory;
+	/* sessions a promotion dropped while packets still name them */
+	struct keypair *retired[PACKETS_MAX];
+	unsigned n_retired;
+	/* what is delivered */
+	uint32_t n_inner;
+	struct gro_packet inner[PACKETS_MAX];
+	struct gro_super merged[PACKETS_MAX];
+	struct gro gro;
+	struct iovec iov[IO_IOV_MAX];
+	uint8_t *scratch; /* a superpacket in one piece, to be cut again */
 };
 
-/* Allocates the buffers (touched only as packets need them). 0 or -ENOMEM. */
-int batch_init(struct batch *b);
-void batch_done(struct batch *b);
+/* 0 or -ENOMEM; done accepts half-built ones. */
+int out_batch_new(struct out_batch **ret);
+int in_batch_new(struct in_batch **ret);
+void out_batch_free(struct out_batch *b);
+void in_batch_free(struct in_batch *b);
 
 #endif

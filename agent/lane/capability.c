@@ -8,12 +8,8 @@
 #include "offload/checksum.h"
 #include "udp.h"
 
-static void note(struct daemon *d, const char *name, bool on, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void note(struct daemon *d, const char *name, bool on, const char *fmt, ...)
+void capability_note(struct control_info *info, const char *name, bool on, const char *fmt, ...)
 {
-	struct control_info *info = &d->info;
 	struct capability *c = NULL;
 	va_list ap;
 
@@ -39,9 +35,7 @@ void daemon_note_device(struct daemon *d)
 
 	d->info.ifname = d->ifname;
 	d->info.device_kind = tap ? "tap" : "tun";
-	note(d, "tap_device", tap, "%s", device_reason(d->device));
-	note(d, "udp_batch", true, "recvmmsg and sendmmsg, up to %d datagrams a call", BATCH_MAX);
-	note(d, "superpackets", false, "this version moves single packets");
+	capability_note(&d->info, "tap_device", tap, "%s", device_reason(d->device));
 }
 
 void daemon_note_sockets(struct daemon *d)
@@ -51,16 +45,18 @@ void daemon_note_sockets(struct daemon *d)
 
 	if (fd4 < 0 && fd6 < 0)
 		return;
-	note(d, "ipv4", fd4 >= 0, fd4 >= 0 ? "socket open" : "this host has no IPv4");
-	note(d, "ipv6", fd6 >= 0, fd6 >= 0 ? "socket open" : "this host has no IPv6");
-	note(d, "large_buffers", granted >= UDP_BUFFER_LEN, "%d bytes granted of %d asked", granted,
-	     UDP_BUFFER_LEN);
+	capability_note(&d->info, "ipv4", fd4 >= 0,
+			fd4 >= 0 ? "socket open" : "this host has no IPv4");
+	capability_note(&d->info, "ipv6", fd6 >= 0,
+			fd6 >= 0 ? "socket open" : "this host has no IPv6");
+	capability_note(&d->info, "large_buffers", granted >= UDP_BUFFER_LEN,
+			"%d bytes granted of %d asked", granted, UDP_BUFFER_LEN);
 }
 
 void daemon_note_simd(struct daemon *d, const char *train_reason)
 {
 	bool checksums = strcmp(checksum_name(), "portable") != 0;
 
-	note(d, "simd", d->lane.train || checksums, "%s, %s checksums", train_reason,
-	     checksum_name());
+	capability_note(&d->info, "simd", d->lane.train || checksums, "%s, %s checksums",
+			train_reason, checksum_name());
 }

@@ -11,7 +11,7 @@
 struct lane;
 struct textbuf;
 
-enum { CONTROL_VERSION = 1, CAPABILITY_MAX = 16 };
+enum { CONTROL_VERSION = 1, CAPABILITY_MAX = 24 };
 
 /* What this lane can do and why (or why not); filled at start-up. */
 struct capability {
@@ -26,6 +26,11 @@ struct control_info {
 	struct capability capability[CAPABILITY_MAX];
 	unsigned n_capabilities;
 };
+
+/* Enters @name, or replaces what was said of it. Never more than
+ * CAPABILITY_MAX. */
+void capability_note(struct control_info *info, const char *name, bool on, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 void control_get(const struct lane *lane, const struct control_info *info, struct textbuf *out);
 

@@ -23,7 +23,6 @@
 #include "ingress.h"
 #include "log.h"
 #include "offload/checksum.h"
-#include "offload/policy.h"
 #include "overlay/nl.h"
 #include "uapi.h"
 #include "udp.h"
@@ -91,7 +90,7 @@ static void on_device(uv_poll_t *poll, int status, int events)
 			daemon_stop(d, "the device was deleted");
 			return;
 		}
-		if (n < BATCH_MAX)
+		if (n <= 0)
 			return;
 	}
 }
@@ -99,7 +98,7 @@ static void on_device(uv_poll_t *poll, int status, int events)
 static void drain_sockets(struct daemon *d, int family)
 {
 	for (int i = 0; i < BATCHES_PER_WAKEUP; i++) {
-		if (ingress_run(&d->lane, family) < BATCH_MAX)
+		if (ingress_run(&d->lane, family) < MESSAGES_MAX)
 			return;
 	}
 }
@@ -264,12 +263,19 @@ int daemon_new(const struct daemon_args *args, struct daemon **ret, char err_tex
 	}
 	d->args = *args;
 	d->timer_fd = -1;
+	err = offloads_choose(&d->offloads);
+	if (err) {
+		free(d);
+		snprintf(err_text, DAEMON_ERR_LEN, "not started");
+		return err;
+	}
+	offloads_device_args(&d->offloads, &d->args.device);
 	err = nl_open(&d->nl);
 	if (err)
 		snprintf(text, sizeof(text), "cannot talk to the kernel by netlink: %s",
 			 strerror(-err));
 	else
-		err = device_open(&args->device, d->nl, &d->device, text);
+		err = device_open(&d->args.device, d->nl, &d->device, text);
 	if (err) {
 		snprintf(err_text, DAEMON_ERR_LEN, "%s", text);
 		daemon_free(d);
@@ -281,25 +287,18 @@ int daemon_new(const struct daemon_args *args, struct daemon **ret, char err_tex
 	return 0;
 }
 
-static const char *read_variable(void *ctx, const char *name)
-{
-	(void)ctx;
-	return getenv(name);
-}
-
 /* Faster instructions where CPU and environment allow them. */
 static void start_simd(struct daemon *d)
 {
-	const struct kernel_release no_matter = {0};
-	struct policy_state simd = policy_offload(OFFLOAD_SIMD, &no_matter, read_variable, NULL);
+	const struct policy_state *simd = &d->offloads.state[OFFLOAD_SIMD];
 	char reason[TRAIN_REASON_LEN];
 
-	checksum_select(simd.on);
-	d->train_mem_len = simd.on ? train_engine_size() : 0;
+	checksum_select(simd->on);
+	d->train_mem_len = simd->on ? train_engine_size() : 0;
 	if (d->train_mem_len)
 		d->train_mem = aligned_alloc(TRAIN_ENGINE_ALIGN, d->train_mem_len);
-	d->lane.train = train_engine_init(d->train_mem, d->train_mem_len, simd.on, reason);
-	daemon_note_simd(d, simd.on ? reason : simd.reason);
+	d->lane.train = train_engine_init(d->train_mem, d->train_mem_len, simd->on, reason);
+	daemon_note_simd(d, simd->on ? reason : simd->reason);
 }
 
 static int start_lane(struct daemon *d)
@@ -316,8 +315,9 @@ static int start_lane(struct daemon *d)
 	if (err)
 		return err;
 	d->lane_ready = true;
-	start_simd(d);
 	daemon_note_device(d);
+	start_simd(d);
+	offloads_apply(&d->offloads, d->device, d->udp, &d->lane, &d->info);
 	return 0;
 }
 

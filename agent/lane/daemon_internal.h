@@ -12,6 +12,7 @@
 #include "daemon.h"
 #include "lane.h"
 #include "lineserver.h"
+#include "offloads.h"
 
 struct monitor;
 struct nl;
@@ -33,6 +34,7 @@ struct daemon {
 	struct device *device;
 	struct udp *udp;
 	struct nl *nl; /* in the namespace of the sockets */
+	struct offloads offloads;
 	struct control_info info;
 	char uapi_path[64], control_path[64];
 	struct lineserver *uapi, *control;
@@ -48,6 +50,7 @@ struct daemon {
 	struct monitor *monitor;	 /* where the sockets are: routes, and the
 					    device until it moves */
 	struct monitor *device_monitor;	 /* where the device is, once it moved */
+	struct nl *device_nl;		 /* where the device is, once it moved */
 	struct monitor *retired_monitor; /* replaced while it was being read */
 	struct watch on_monitor, on_device_monitor;
 };

@@ -9,29 +9,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#include "batch.h"
 #include "offload/be.h"
 #include "overlay/link.h"
+#include "overlay/route.h"
 
 struct device {
 	struct tun tun;
 	int ifindex;
 	uint8_t mac[ETH_ALEN];
 	char reason[120];
+	struct nl *nl; /* of the namespace the device is in; borrowed */
 };
 
 /* Opening */
 
-static enum tun_kind choose_kind(enum device_choice choice, char reason[120])
+static enum tun_kind choose_kind(const struct device_args *args, char reason[120])
 {
+	enum device_choice choice = args->choice;
 	bool tunnel_gso = false;
 	int err;
 
 	if (choice != DEVICE_AUTO) {
 		snprintf(reason, 120, "SEALANE_DEVICE=%s", choice == DEVICE_TAP ? "tap" : "tun");
 		return choice == DEVICE_TAP ? TUN_KIND_TAP : TUN_KIND_TUN;
+	}
+	if (!args->want_tunnel_gso) {
+		snprintf(reason, 120, "UDP-tunnel superpackets are switched off");
+		return TUN_KIND_TUN;
 	}
 	err = tun_has_tunnel_gso(&tunnel_gso);
 	if (err)
@@ -44,18 +51,22 @@ static enum tun_kind choose_kind(enum device_choice choice, char reason[120])
 
 static int open_tun(const struct device_args *args, struct device *d, char err_text[200])
 {
-	struct tun_open_args open_args = {.name = args->name};
+	struct tun_open_args open_args = {
+		.name = args->name,
+		.vnet_hdr = args->vnet_hdr,
+		.offloads = args->offloads,
+	};
 	int err;
 
 	if (args->tun_fd >= 0) {
-		err = tun_adopt(args->tun_fd, &d->tun);
+		err = tun_adopt(args->tun_fd, args->offloads, &d->tun);
 		snprintf(d->reason, sizeof(d->reason), "given by WG_TUN_FD");
 		if (err)
 			snprintf(err_text, 200, "WG_TUN_FD=%d is not a TUN or TAP descriptor: %s",
 				 args->tun_fd, strerror(-err));
 		return err;
 	}
-	open_args.kind = choose_kind(args->choice, d->reason);
+	open_args.kind = choose_kind(args, d->reason);
 	err = tun_open(&open_args, &d->tun);
 	if (err)
 		tun_strerror(err, args->name, err_text, 200);
@@ -99,6 +110,7 @@ int device_open(const struct device_args *args, struct nl *nl, struct device **r
 		return -ENOMEM;
 	}
 	d->tun.fd = -1;
+	d->nl = nl;
 	err = open_tun(args, d, err_text);
 	if (!err) {
 		err = configure(d, nl);
@@ -125,95 +137,105 @@ void device_close(struct device *d)
 
 /* Reading and writing */
 
-/* A TAP gives an Ethernet frame; what is not IP is refused here. */
-static void strip_ethernet(struct packet *p)
+static size_t ether_len(const struct device *d)
 {
-	uint16_t type;
-
-	if (p->len < ETH_HLEN) {
-		p->drop = DROP_NOT_IP;
-		return;
-	}
-	type = be16_load(p->data - 2);
-	p->len -= ETH_HLEN;
-	if (type != ETHERTYPE_IP && type != ETHERTYPE_IPV6)
-		p->drop = DROP_NOT_IP;
+	return d->tun.kind == TUN_KIND_TAP ? ETH_HLEN : 0;
 }
 
-static int io_read(void *ctx, struct packet *pkts, unsigned max)
+/* A TAP gives an Ethernet frame in front of the packet; what is not IP is refused
+ * here. */
+static enum drop check_ethernet(const uint8_t *ip)
+{
+	uint16_t type = be16_load(ip - 2);
+
+	return type == ETHERTYPE_IP || type == ETHERTYPE_IPV6 ? DROP_NONE : DROP_NOT_IP;
+}
+
+/* @len bytes were read: what are they? */
+static void take_packet(const struct device *d, const uint8_t *hdr, size_t len, struct io_read *r)
+{
+	size_t before = d->tun.vnet_hdr_len + ether_len(d);
+
+	r->drop = DROP_NONE;
+	r->vnet = (struct vnet){0};
+	r->len = len > before ? (uint32_t)(len - before) : 0;
+	if (!r->len)
+		r->drop = DROP_NOT_IP;
+	else if (ether_len(d))
+		r->drop = check_ethernet(r->ip);
+	if (!r->drop && d->tun.vnet_hdr_len &&
+	    !vnet_decode(hdr, d->tun.vnet_hdr_len, ether_len(d), &r->vnet))
+		r->drop = DROP_BAD_VNET;
+}
+
+static int io_read(void *ctx, struct io_read *r)
 {
 	const struct device *d = ctx;
-	size_t ether = d->tun.kind == TUN_KIND_TAP ? ETH_HLEN : 0;
-	unsigned n = 0;
+	size_t ether = ether_len(d);
+	uint8_t hdr[VNET_LEN_TUNNEL];
+	struct iovec iov[] = {
+		{hdr, d->tun.vnet_hdr_len},
+		{r->ip - ether, IO_PACKET_MAX + ether},
+	};
+	ssize_t len;
 
-	while (n < max) {
-		struct packet *p = &pkts[n];
-		ssize_t len;
-
-		p->data = p->buf + PACKET_HEADROOM;
-		len = read(d->tun.fd, p->data - ether, PACKET_MAX_LEN + ether);
-		if (len < 0 && errno == EINTR)
-			continue;
-		if (len < 0 && errno == EBADFD && !n)
-			return -EBADFD;
-		if (len <= 0)
-			break;
-		p->len = (uint32_t)len;
-		p->drop = DROP_NONE;
-		if (ether)
-			strip_ethernet(p);
-		n++;
-	}
-	return (int)n;
+	do {
+		len = readv(d->tun.fd, iov, 2);
+	} while (len < 0 && errno == EINTR);
+	if (len < 0)
+		return errno == EBADFD ? -EBADFD : 0;
+	take_packet(d, hdr, (size_t)len, r);
+	return 1;
 }
 
-static enum drop write_error(int err)
+/* vnet and Ethernet header of a packet that starts with byte @first. */
+static size_t put_headers(const struct device *d, const struct vnet *vnet, uint8_t first,
+			  uint8_t *hdr)
 {
-	switch (err) {
-	case EIO:
-		return DROP_DEVICE_DOWN;
-	case EAGAIN:
-	case ENOBUFS:
-	case ENOMEM:
-		return DROP_SEND_FULL;
-	default:
-		return DROP_DEVICE_WRITE;
-	}
+	size_t len = d->tun.vnet_hdr_len;
+
+	if (len && !vnet_encode(vnet, hdr, len, ether_len(d)))
+		return 0;
+	if (!ether_len(d))
+		return len;
+	memcpy(hdr + len, d->mac, ETH_ALEN);
+	memcpy(hdr + len + ETH_ALEN, d->mac, ETH_ALEN);
+	be16_store(hdr + len + 2 * ETH_ALEN, first >> 4 == 4 ? ETHERTYPE_IP : ETHERTYPE_IPV6);
+	return len + ETH_HLEN;
 }
 
-static void put_ethernet(const struct device *d, struct packet *p)
-{
-	uint8_t *eth = p->data - ETH_HLEN;
-
-	memcpy(eth, d->mac, ETH_ALEN);
-	memcpy(eth + ETH_ALEN, d->mac, ETH_ALEN);
-	be16_store(eth + 2 * ETH_ALEN, p->data[0] >> 4 == 4 ? ETHERTYPE_IP : ETHERTYPE_IPV6);
-}
-
-static void io_write(void *ctx, struct packet *pkts, unsigned n)
+static int io_write(void *ctx, const struct vnet *vnet, const struct iovec *iov, unsigned n)
 {
 	const struct device *d = ctx;
-	size_t ether = d->tun.kind == TUN_KIND_TAP ? ETH_HLEN : 0;
+	uint8_t hdr[VNET_LEN_TUNNEL + ETH_HLEN];
+	struct iovec all[1 + IO_IOV_MAX];
+	size_t hdr_len = put_headers(d, vnet, *(const uint8_t *)iov->iov_base, hdr);
+	ssize_t written;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
-		ssize_t written;
+	if (!hdr_len && (d->tun.vnet_hdr_len || ether_len(d)))
+		return -EINVAL;
+	if (!d->tun.vnet_hdr_len && vnet->gso != VNET_GSO_NONE)
+		return -EINVAL;
+	all[0] = (struct iovec){hdr, hdr_len};
+	memcpy(&all[1], iov, n * sizeof(*iov));
+	do {
+		written = writev(d->tun.fd, all, (int)n + 1);
+	} while (written < 0 && errno == EINTR);
+	return written < 0 ? -errno : 0;
+}
 
-		if (!packet_alive(p))
-			continue;
-		if (ether)
-			put_ethernet(d, p);
-		do {
-			written = write(d->tun.fd, p->data - ether, p->len + ether);
-		} while (written < 0 && errno == EINTR);
-		if (written < 0)
-			p->drop = write_error(errno);
-	}
+static bool io_is_local(void *ctx, const uint8_t *addr)
+{
+	const struct device *d = ctx;
+	struct route_way way;
+
+	return d->nl && !route_get_way(d->nl, AF_INET, addr, 0, &way) && way.local;
 }
 
 struct device_io device_io_of(struct device *d)
 {
-	return (struct device_io){.ctx = d, .read = io_read, .write = io_write};
+	return (struct device_io){
+		.ctx = d, .read = io_read, .write = io_write, .is_local = io_is_local};
 }
 
 int device_fd(const struct device *d)
@@ -229,6 +251,16 @@ const char *device_name(const struct device *d)
 enum tun_kind device_kind(const struct device *d)
 {
 	return d->tun.kind;
+}
+
+unsigned device_vnet_hdr_len(const struct device *d)
+{
+	return d->tun.vnet_hdr_len;
+}
+
+unsigned device_offloads(const struct device *d)
+{
+	return d->tun.offloads;
 }
 
 const char *device_reason(const struct device *d)
@@ -275,6 +307,7 @@ int device_refind(struct device *d, struct nl *nl, struct link_info *ret)
 	if (err)
 		return err;
 	d->ifindex = link.ifindex;
+	d->nl = nl;
 	device_follow(d, &link);
 	*ret = link;
 	return 0;

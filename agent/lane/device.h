@@ -27,6 +27,9 @@ struct device_args {
 	const char *name;
 	enum device_choice choice;
 	int tun_fd; /* WG_TUN_FD, or -1 */
+	bool vnet_hdr;
+	bool want_tunnel_gso; /* auto takes a TAP only for these */
+	unsigned offloads;    /* TUN_OFFLOAD_*: what reads may bring */
 };
 
 /*
@@ -41,6 +44,15 @@ struct device_io device_io_of(struct device *d);
 int device_fd(const struct device *d);
 const char *device_name(const struct device *d);
 enum tun_kind device_kind(const struct device *d);
+/* Does the kernel take such a superpacket from us? Tried with a small one on the
+ * device while it is down (accepted: EIO, refused: EINVAL). */
+enum device_merge { DEVICE_MERGE_TCP4, DEVICE_MERGE_TCP6, DEVICE_MERGE_UDP, DEVICE_MERGE_TUNNEL };
+bool device_probe_merge(const struct device *d, enum device_merge kind);
+
+/* Length of the vnet header (0: none) and the offloads the kernel granted. */
+unsigned device_vnet_hdr_len(const struct device *d);
+unsigned device_offloads(const struct device *d);
+
 /* Why this kind, for the control socket. */
 const char *device_reason(const struct device *d);
 
@@ -51,7 +63,8 @@ bool device_follow(struct device *d, const struct link_info *link);
 bool device_exists(const struct device *d);
 /* Descriptor of the network namespace the device is in now, or -errno. */
 int device_netns(const struct device *d);
-/* The device was found again (moved or renamed): its new place. */
+/* The device was found again (moved or renamed): its new place. @nl, of the
+ * namespace it is in, is kept for questions until the next call. */
 int device_refind(struct device *d, struct nl *nl, struct link_info *ret);
 
 #endif

@@ -12,9 +12,11 @@
 	/* out: device -> network */                                                               \
 	X(NOT_IP, "not_ip", "frame from the TAP that is neither IPv4 nor IPv6")                    \
 	X(BAD_IP, "bad_ip", "packet from the device with a malformed IP header")                   \
+	X(BAD_VNET, "bad_vnet", "superpacket that is not what its vnet header says")               \
 	X(NO_PEER, "no_peer", "no peer's allowed-ips cover the destination")                       \
 	X(NO_ENDPOINT, "no_endpoint", "the peer has no endpoint yet")                              \
 	X(LOOP, "loop", "our own datagram, routed back into the lane")                             \
+	X(TOO_BIG, "too_big", "longer than the path takes, not to be fragmented: answered")        \
 	X(STAGE_FULL, "stage_full", "oldest of 128 packets waiting for a session")                 \
 	X(STAGE_PURGED, "stage_purged", "waiting packet given up: no answer to handshakes")        \
 	X(STAGE_MEMORY, "stage_memory", "no memory to keep a packet waiting for a session")        \

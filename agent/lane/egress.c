@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way out, top to bottom: device -> read -> parse -> peer -> session ->
- * number and seal -> send -> news for the timers. Every stage is a pass over the
- * batch; a packet that a stage refuses or takes elsewhere is skipped by the rest.
+ * The way out, top to bottom: device -> read -> check -> peer -> session -> cut,
+ * number and seal -> send in runs -> news for the timers. Everything that can be
+ * is done once per superpacket; it becomes datagrams at the last moment, cut
+ * straight into the memory they are sent from.
  */
 #include "egress.h"
 
@@ -10,57 +11,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crypto/train.h"
 #include "lane.h"
 #include "offload/be.h"
 #include "offload/ecn.h"
 #include "offload/icmp.h"
-#include "offload/ip.h"
+#include "pmtu.h"
 
-static void stage_parse(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_find_peer(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_seal(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_send(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_news(struct lane *lane, struct packet *pkts, unsigned n);
+static int stage_read(struct lane *lane, struct out_batch *b);
+static void stage_check(struct lane *lane, struct out_batch *b);
+static void stage_find_peer(struct lane *lane, struct out_batch *b);
+static void stage_find_session(struct lane *lane, struct out_batch *b);
+static void stage_cut_and_seal(struct lane *lane, struct out_batch *b);
+static void stage_send(struct lane *lane, struct out_batch *b);
+static void stage_news(struct lane *lane, struct out_batch *b);
 
 int egress_run(struct lane *lane)
 {
-	struct packet *pkts = lane->out.pkt;
-	int n = lane->device.read(lane->device.ctx, pkts, BATCH_MAX);
+	struct out_batch *b = lane->out;
+	int n = stage_read(lane, b);
 
 	if (n <= 0)
 		return n;
 	lane_refresh_clock(lane);
-	lane->stats.device_reads++;
-	lane->stats.device_packets_in += (unsigned)n;
-
-	stage_parse(lane, pkts, (unsigned)n);
-	stage_find_peer(lane, pkts, (unsigned)n);
-	stage_find_session(lane, pkts, (unsigned)n);
-	stage_seal(lane, pkts, (unsigned)n);
-	stage_send(lane, pkts, (unsigned)n);
-	stage_news(lane, pkts, (unsigned)n);
+	stage_check(lane, b);
+	stage_find_peer(lane, b);
+	stage_find_session(lane, b);
+	stage_cut_and_seal(lane, b);
+	stage_send(lane, b);
+	stage_news(lane, b);
 	return n;
 }
 
-static void stage_parse(struct lane *lane, struct packet *pkts, unsigned n)
+static void super_reset(struct super *s)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+	s->in.drop = DROP_NONE;
+	s->taken = false;
+	s->peer = NULL;
+	s->keypair = NULL;
+	s->n_sent = 0;
+}
 
-		p->taken = false;
-		p->peer = NULL;
-		p->keypair = NULL;
-		if (!p->drop && !lane->up)
-			p->drop = DROP_DEVICE_DOWN;
-		if (p->drop)
+/* Everything that is there, up to a batch; never waits for more. */
+static int stage_read(struct lane *lane, struct out_batch *b)
+{
+	uint32_t used = 0;
+	int err = 0;
+
+	b->n = 0;
+	while (b->n < SUPERS_MAX && used < READ_BYTES_MAX) {
+		struct super *s = &b->super[b->n];
+
+		super_reset(s);
+		s->in.ip = b->read_arena + used + IO_HEADROOM;
+		err = lane->device.read(lane->device.ctx, &s->in);
+		if (err <= 0)
+			break;
+		used += IO_HEADROOM + ((s->in.len + 15) & ~15U);
+		b->n++;
+		lane->stats.device_bytes_in += s->in.len;
+	}
+	if (!b->n)
+		return err;
+	lane->stats.device_reads++;
+	lane->stats.device_packets_in += b->n;
+	return (int)b->n;
+}
+
+static void stage_check(struct lane *lane, struct out_batch *b)
+{
+	for (unsigned i = 0; i < b->n; i++) {
+		struct super *s = &b->super[i];
+
+		if (!s->in.drop && !lane->up)
+			s->in.drop = DROP_DEVICE_DOWN;
+		if (s->in.drop)
 			continue;
-		if (!ip_parse(p->data, p->len, &p->view)) {
-			p->drop = DROP_BAD_IP;
-			continue;
-		}
-		p->len = p->view.total_len;
+		if (!ip_parse(s->in.ip, s->in.len, &s->view))
+			s->in.drop = DROP_BAD_IP;
+		else if (!vnet_check(&s->in.vnet, s->in.ip, s->in.len))
+			s->in.drop = DROP_BAD_VNET;
+		else if (s->in.vnet.gso == VNET_GSO_NONE)
+			s->in.len = s->view.total_len;
 	}
 }
 
@@ -85,237 +116,347 @@ static bool icmp_allowed(struct lane *lane)
  * return route through the device, so it passes rp_filter; behind NAT conntrack
  * rewrites it together with the quoted packet.
  */
-static void answer_unreachable(struct lane *lane, const struct packet *p, enum icmp_reason reason)
+static void answer(struct lane *lane, const struct super *s, enum icmp_reason reason, uint32_t mtu)
 {
-	uint8_t buf[PACKET_HEADROOM + ICMP_ERROR_MAX_LEN];
-	struct packet err = {.buf = buf, .data = buf + PACKET_HEADROOM};
+	static const struct vnet plain;
+	uint8_t buf[ICMP_ERROR_MAX_LEN];
+	struct iovec iov = {.iov_base = buf};
 
-	err.len = (uint32_t)icmp_error(p->data, &p->view, reason, p->data + p->view.dst_off, 0,
-				       err.data, ICMP_ERROR_MAX_LEN);
-	if (!err.len || !icmp_allowed(lane))
+	iov.iov_len = icmp_error(s->in.ip, &s->view, reason, s->in.ip + s->view.dst_off, mtu, buf,
+				 sizeof(buf));
+	if (!iov.iov_len || !icmp_allowed(lane))
 		return;
-	lane->device.write(lane->device.ctx, &err, 1);
-	if (!err.drop)
+	if (!lane->device.write(lane->device.ctx, &plain, &iov, 1))
 		lane->stats.icmp_sent++;
 }
 
 /* A route for the endpoint that leads into the lane itself would wrap a packet
  * again and again. Our own datagram is known by its ports and destination. */
-static bool is_own_datagram(const struct lane *lane, const struct packet *p,
+static bool is_own_datagram(const struct lane *lane, const struct super *s,
 			    const struct endpoint *ep)
 {
-	const uint8_t *udp = p->data + p->view.l4_off;
-	const void *dst = p->view.version == 4 ? (const void *)&ep->dst.in4.sin_addr
-					       : (const void *)&ep->dst.in6.sin6_addr;
+	const struct ip_view *v = &s->view;
+	const uint8_t *udp = s->in.ip + v->l4_off;
+	const void *dst = v->version == 4 ? (const void *)&ep->dst.in4.sin_addr
+					  : (const void *)&ep->dst.in6.sin6_addr;
 
-	if (p->view.proto != IP_PROTO_UDP || !p->view.has_l4 ||
-	    p->view.l4_off + 4U > p->view.total_len || be16_load(udp) != lane->listen_port)
+	if (v->proto != IP_PROTO_UDP || !v->has_l4 || v->l4_off + 4U > s->in.len ||
+	    be16_load(udp) != lane->listen_port)
 		return false;
 	/* sin_port and sin6_port share their place. */
-	return ep->dst.family == (p->view.version == 4 ? AF_INET : AF_INET6) &&
+	return ep->dst.family == (v->version == 4 ? AF_INET : AF_INET6) &&
 	       !memcmp(udp + 2, &ep->dst.in4.sin_port, 2) &&
-	       !memcmp(p->data + p->view.dst_off, dst, p->view.addr_len);
+	       !memcmp(s->in.ip + v->dst_off, dst, v->addr_len);
 }
 
-static void stage_find_peer(struct lane *lane, struct packet *pkts, unsigned n)
+static void stage_find_peer(struct lane *lane, struct out_batch *b)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+	for (unsigned i = 0; i < b->n; i++) {
+		struct super *s = &b->super[i];
 		struct allowedips_owner *owner;
 
-		if (!packet_alive(p))
+		if (!super_alive(s))
 			continue;
-		owner = allowedips_lookup(&lane->allowed, p->data + p->view.dst_off,
-					  p->view.addr_len);
+		owner = allowedips_lookup(&lane->allowed, s->in.ip + s->view.dst_off,
+					  s->view.addr_len);
 		if (!owner) {
-			p->drop = DROP_NO_PEER;
-			answer_unreachable(lane, p, ICMP_NO_PEER);
+			s->in.drop = DROP_NO_PEER;
+			answer(lane, s, ICMP_NO_PEER, 0);
 			continue;
 		}
-		p->peer = peer_of_owner(owner);
-		if (p->peer->endpoint.dst.family == AF_UNSPEC) {
-			p->drop = DROP_NO_ENDPOINT;
-			answer_unreachable(lane, p, ICMP_NO_ENDPOINT);
-		} else if (is_own_datagram(lane, p, &p->peer->endpoint)) {
-			p->drop = DROP_LOOP;
+		s->peer = peer_of_owner(owner);
+		if (s->peer->endpoint.dst.family == AF_UNSPEC) {
+			s->in.drop = DROP_NO_ENDPOINT;
+			answer(lane, s, ICMP_NO_ENDPOINT, 0);
+		} else if (is_own_datagram(lane, s, &s->peer->endpoint)) {
+			s->in.drop = DROP_LOOP;
 		}
 	}
 }
 
-static void wait_for_session(struct lane *lane, struct packet *p)
+static void wait_for_session(struct lane *lane, struct super *s)
 {
-	peer_stage(lane, p->peer, p->data, p->len);
-	p->taken = true;
-	handshake_initiate(lane, p->peer, false);
+	peer_stage(lane, s->peer, s->in.ip, s->in.len, &s->in.vnet);
+	s->taken = true;
+	handshake_initiate(lane, s->peer, false);
 }
 
-static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned n)
+static void stage_find_session(struct lane *lane, struct out_batch *b)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+	for (unsigned i = 0; i < b->n; i++) {
+		struct super *s = &b->super[i];
 
-		if (!packet_alive(p))
+		if (!super_alive(s))
 			continue;
-		if (keypair_can_send(p->peer->slots.current, lane->now_ns))
-			p->keypair = p->peer->slots.current;
-		else
-			wait_for_session(lane, p);
+		if (!keypair_can_send(s->peer->slots.current, lane->now_ns)) {
+			wait_for_session(lane, s);
+			continue;
+		}
+		s->keypair = s->peer->slots.current;
+		pmtu_check_path(lane, s->peer);
 	}
 }
 
-static void check_source(struct lane *lane, struct peer *peer)
+/* Room for one more datagram of @len bytes of IP? */
+static bool has_room(const struct out_batch *b, uint32_t len)
 {
-	if (peer->source_generation == lane->source_generation)
-		return;
-	peer->source_generation = lane->source_generation;
-	if (peer->endpoint.has_source && lane->udp.source_valid &&
-	    !lane->udp.source_valid(lane->udp.ctx, &peer->endpoint))
-		peer->endpoint.has_source = false;
+	return b->n_datagrams < DATAGRAMS_MAX &&
+	       b->cut_used + len + WG_PADDING_MULTIPLE + MESSAGE_DATA_OVERHEAD <= CUT_ARENA_LEN;
 }
 
-/* Pads the text and makes room for the header in front of it. */
-static void prepare_car(const struct lane *lane, struct packet *p, struct train_car *car)
+/* Cuts the next segment to where it will be sent from, pads it. */
+static void cut_one(struct out_batch *b, struct gso *gso, uint32_t mtu)
 {
-	size_t padded = message_padded_len(p->len, lane->mtu);
+	uint8_t *msg = b->cut_arena + b->cut_used;
+	uint8_t *text = msg + MESSAGE_DATA_HEADER_SIZE;
+	uint32_t len = gso_next(gso, text);
+	size_t padded = message_padded_len(len, mtu);
+	struct train_car *car = &b->car[b->n_datagrams];
 
-	p->tos = p->len ? ecn_encap(ip_ecn(&p->view)) : 0;
-	memset(p->data + p->len, 0, padded - p->len);
-	car->msg = p->data - MESSAGE_DATA_HEADER_SIZE;
-	car->text_len = padded;
+	memset(text + len, 0, padded - len);
+	*car = (struct train_car){.msg = msg, .text_len = padded};
+	b->item[b->n_datagrams] = (struct udpseg_item){
+		.len = (uint32_t)padded + MESSAGE_DATA_OVERHEAD,
+		.flow = b->n_flows - 1,
+	};
+	b->cut_used += (uint32_t)padded + MESSAGE_DATA_OVERHEAD;
+	b->n_datagrams++;
 }
 
-/* One train: @n packets in a row under one session. */
-static void seal_train(struct lane *lane, struct packet *pkts, unsigned n)
+/* Datagrams of one destination and mark follow one another: one flow. */
+static void open_flow(struct out_batch *b, struct peer *peer, uint8_t tos)
 {
-	struct keypair *kp = pkts[0].keypair;
-	struct peer *peer = pkts[0].peer;
-	struct train_car cars[BATCH_MAX];
+	struct out_flow *last = b->n_flows ? &b->flow[b->n_flows - 1] : NULL;
+
+	if (!last || last->peer != peer || last->tos != tos)
+		b->flow[b->n_flows++] = (struct out_flow){.peer = peer, .tos = tos};
+}
+
+static uint8_t outer_tos(const struct lane *lane, const struct super *s)
+{
+	return s->in.len && lane->offload.ecn ? ecn_encap(ip_ecn(&s->view)) : 0;
+}
+
+/* One train: as many segments as there is room for. False: the session cannot
+ * number them. */
+static bool cut_train(struct lane *lane, struct out_batch *b, struct super *s, struct gso *gso)
+{
+	uint32_t mtu = pmtu_inner(lane, s->peer);
+	unsigned first_car = b->n_datagrams, n = 0;
 	uint64_t first;
 
-	if (!keypair_reserve(kp, n, &first)) {
-		/* The few numbers left stay unused: the packets would be sent
-		 * here again and again otherwise. */
-		__atomic_store_n(&kp->send_counter, REJECT_AFTER_MESSAGES, __ATOMIC_RELAXED);
-		for (unsigned i = 0; i < n; i++)
-			wait_for_session(lane, &pkts[i]);
-		return;
+	open_flow(b, s->peer, outer_tos(lane, s));
+	while (gso->next < gso->n_segments && has_room(b, gso_segment_len(gso, gso->next))) {
+		cut_one(b, gso, mtu);
+		n++;
 	}
-	check_source(lane, peer);
-	for (unsigned i = 0; i < n; i++)
-		prepare_car(lane, &pkts[i], &cars[i]);
-	train_seal(lane->train, kp, first, cars, n);
-	for (unsigned i = 0; i < n; i++) {
-		pkts[i].data = cars[i].msg;
-		pkts[i].len = (uint32_t)(cars[i].text_len + MESSAGE_DATA_OVERHEAD);
-		pkts[i].endpoint = peer->endpoint;
+	if (!keypair_reserve(s->keypair, n, &first)) {
+		/* The few numbers left stay unused: the packet would be sent here
+		 * again and again otherwise. */
+		keypair_end_sending(s->keypair);
+		b->n_datagrams = first_car;
+		return false;
 	}
+	train_seal(lane->train, s->keypair, first, &b->car[first_car], n);
 	lane->stats.trains_sealed++;
+	s->n_sent += n;
+	return true;
 }
 
-static void stage_seal(struct lane *lane, struct packet *pkts, unsigned n)
+static bool begin_cut(struct lane *lane, struct super *s, struct gso *gso)
 {
-	for (unsigned i = 0, end; i < n; i = end) {
-		end = i + 1;
-		if (!packet_alive(&pkts[i]))
+	static const struct vnet plain;
+	uint32_t mtu;
+
+	if (!s->in.len) { /* keepalive: nothing to cut */
+		*gso = (struct gso){.pkt = s->in.ip, .n_segments = 1, .vnet = plain};
+		return true;
+	}
+	if (pmtu_exceeded(lane, s, &mtu)) {
+		answer(lane, s, ICMP_PACKET_TOO_BIG, mtu);
+		s->in.drop = DROP_TOO_BIG;
+		return false;
+	}
+	if (!gso_begin(gso, s->in.ip, s->in.len, &s->in.vnet)) {
+		s->in.drop = DROP_BAD_VNET;
+		return false;
+	}
+	return true;
+}
+
+static void stage_cut_and_seal(struct lane *lane, struct out_batch *b)
+{
+	b->cut_used = b->n_datagrams = b->n_flows = 0;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		struct super *s = &b->super[i];
+		struct gso gso;
+
+		if (!super_alive(s) || !begin_cut(lane, s, &gso))
 			continue;
-		while (end < n && packet_alive(&pkts[end]) && pkts[end].keypair == pkts[i].keypair)
-			end++;
-		seal_train(lane, &pkts[i], end - i);
+		while (gso.next < gso.n_segments) {
+			if (!has_room(b, gso_segment_len(&gso, gso.next)))
+				stage_send(lane, b);
+			if (!cut_train(lane, b, s, &gso)) {
+				wait_for_session(lane, s);
+				break;
+			}
+		}
 	}
 }
 
-static void stage_send(struct lane *lane, struct packet *pkts, unsigned n)
+/* What the kernel would have to fragment must go singly. */
+static unsigned max_segments(const struct lane *lane, const struct peer *peer, uint32_t len)
 {
-	lane->udp.send(lane->udp.ctx, pkts, n);
+	if (peer->single_sends || len > pmtu_inner(lane, peer) + MESSAGE_DATA_OVERHEAD)
+		return 1;
+	return lane->offload.udp_segments;
+}
 
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+/* Bytes of a run that went out; which of its datagrams did not is not known, but
+ * all are of one length, or the whole run failed. */
+static uint32_t sent_len(const struct udp_run *run)
+{
+	return run->n_dropped ? (uint32_t)(run->n - run->n_dropped) * run->seg_len : run->len;
+}
 
-		if (p->drop)
-			lane->stats.drop[p->drop]++;
-		if (!packet_alive(p))
-			continue;
-		lane->stats.udp_datagrams_out++;
-		p->peer->tx_bytes += p->len;
-		if (p->peer->endpoint.has_source && !p->endpoint.has_source)
-			p->peer->endpoint.has_source = false;
+/* What became of the runs: counters, and what the kernel taught us. */
+static void after_send(struct lane *lane, struct out_batch *b, unsigned n_runs,
+		       const unsigned *run_flow)
+{
+	for (unsigned i = 0; i < n_runs; i++) {
+		struct udp_run *run = &b->run[i];
+		struct peer *peer = b->flow[run_flow[i]].peer;
+
+		lane->stats.udp_runs_out++;
+		lane->stats.udp_datagrams_out += run->n - run->n_dropped;
+		lane->stats.drop[run->drop] += run->n_dropped;
+		peer->tx_bytes += sent_len(run);
+		if (run->source_lost)
+			peer->endpoint.has_source = false;
+		if (run->refused)
+			pmtu_run_refused(lane, peer, run->refused);
 	}
 }
 
-/* Once per train: what was sent starts and stops timers and may ask for a new
- * session. A datagram the kernel refused counts as sent: it may as well have
- * been lost on the way, and the timers are there for that. */
-static void stage_news(struct lane *lane, struct packet *pkts, unsigned n)
+static void stage_send(struct lane *lane, struct out_batch *b)
 {
-	for (unsigned i = 0, end; i < n; i = end) {
-		struct peer *peer = pkts[i].peer;
-		struct keypair *kp = pkts[i].keypair;
-		bool data = false;
+	unsigned run_flow[RUNS_MAX], n_runs = 0;
+	const uint8_t *data = b->cut_arena;
 
-		end = i + 1;
-		if (!kp || pkts[i].taken)
+	for (unsigned i = 0, n; i < b->n_datagrams; i += n) {
+		const struct out_flow *flow = &b->flow[b->item[i].flow];
+		struct udp_run *run = &b->run[n_runs];
+
+		n = udpseg_run(&b->item[i], b->n_datagrams - i,
+			       max_segments(lane, flow->peer, b->item[i].len),
+			       lane->offload.udp_never_equal);
+		*run = (struct udp_run){
+			.data = data,
+			.seg_len = (uint16_t)b->item[i].len,
+			.n = (uint16_t)n,
+			.len = b->item[i].len * (n - 1) + b->item[i + n - 1].len,
+			.tos = flow->tos,
+			.to = flow->peer->endpoint,
+		};
+		data += run->len;
+		run_flow[n_runs++] = b->item[i].flow;
+		if (n_runs == RUNS_MAX) {
+			lane->udp.send(lane->udp.ctx, b->run, n_runs);
+			after_send(lane, b, n_runs, run_flow);
+			n_runs = 0;
+		}
+	}
+	if (n_runs) {
+		lane->udp.send(lane->udp.ctx, b->run, n_runs);
+		after_send(lane, b, n_runs, run_flow);
+	}
+	b->cut_used = b->n_datagrams = b->n_flows = 0;
+}
+
+/* Once per packet of the host: what was sent starts and stops timers and may ask
+ * for a new session. A datagram the kernel refused counts as sent: it may as well
+ * have been lost on the way, and the timers are there for that. */
+static void stage_news(struct lane *lane, struct out_batch *b)
+{
+	for (unsigned i = 0; i < b->n; i++) {
+		struct super *s = &b->super[i];
+		struct peer *peer = s->peer;
+
+		if (s->in.drop)
+			lane->stats.drop[s->in.drop]++;
+		if (!s->n_sent)
 			continue;
-		for (end = i; end < n && pkts[end].keypair == kp && !pkts[end].taken; end++)
-			data |= pkts[end].len > MESSAGE_DATA_OVERHEAD;
-
 		timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
 		timers_any_authenticated_packet_sent(&peer->timers);
-		if (data)
+		if (s->in.len)
 			timers_data_sent(&peer->timers, lane->now_ns, lane_jitter(lane));
-		if (keypair_wants_rekey_on_send(kp, lane->now_ns))
+		if (keypair_wants_rekey_on_send(s->keypair, lane->now_ns))
 			handshake_initiate(lane, peer, false);
 		peer_reschedule(lane, peer);
 	}
 }
 
-/* Moves up to a batch of waiting packets into the way out. */
-static unsigned unstage(struct lane *lane, struct peer *peer)
+/* The waiting packets of @taken, up to a batch, into the way out. They are sent
+ * from where they were kept. */
+static void unstage(struct out_batch *b, struct peer *peer, struct staged_list *taken)
 {
 	struct staged_packet *sp;
-	unsigned n = 0;
 
-	while (n < BATCH_MAX && (sp = STAILQ_FIRST(&peer->staged))) {
-		struct packet *p = &lane->out.pkt[n++];
+	b->n = 0;
+	while (b->n < SUPERS_MAX && (sp = STAILQ_FIRST(&peer->staged))) {
+		struct super *s = &b->super[b->n++];
 
 		STAILQ_REMOVE_HEAD(&peer->staged, entry);
+		STAILQ_INSERT_TAIL(taken, sp, entry);
 		peer->n_staged--;
-		p->data = p->buf + PACKET_HEADROOM;
-		p->len = sp->len;
-		memcpy(p->data, sp->data, sp->len);
-		p->drop = DROP_NONE;
-		p->taken = false;
-		p->peer = peer;
-		p->keypair = NULL;
-		if (sp->len && !ip_parse(p->data, p->len, &p->view))
-			p->drop = DROP_BAD_IP;
+		super_reset(s);
+		s->peer = peer;
+		s->in.ip = sp->data;
+		s->in.len = sp->len;
+		s->in.vnet = sp->vnet;
+		if (sp->len && !ip_parse(sp->data, sp->len, &s->view))
+			s->in.drop = DROP_BAD_IP;
+	}
+}
+
+static void free_taken(struct staged_list *taken)
+{
+	struct staged_packet *sp;
+
+	while ((sp = STAILQ_FIRST(taken))) {
+		STAILQ_REMOVE_HEAD(taken, entry);
 		free(sp);
 	}
-	return n;
 }
 
 void egress_send_staged(struct lane *lane, struct peer *peer)
 {
-	struct packet *pkts = lane->out.pkt;
-	unsigned n;
+	struct out_batch *b = lane->out;
 
 	while (peer->n_staged) {
+		struct staged_list taken = STAILQ_HEAD_INITIALIZER(taken);
+
 		if (!keypair_can_send(peer->slots.current, lane->now_ns)) {
 			handshake_initiate(lane, peer, false);
 			return;
 		}
-		n = unstage(lane, peer);
-		stage_find_session(lane, pkts, n);
-		stage_seal(lane, pkts, n);
-		stage_send(lane, pkts, n);
-		stage_news(lane, pkts, n);
+		unstage(b, peer, &taken);
+		stage_find_session(lane, b);
+		stage_cut_and_seal(lane, b);
+		stage_send(lane, b);
+		stage_news(lane, b);
+		free_taken(&taken);
 	}
 }
 
 void egress_keepalive(struct lane *lane, struct peer *peer)
 {
+	static const struct vnet plain;
+
 	if (!lane->up)
 		return;
 	if (!peer->n_staged)
-		peer_stage(lane, peer, NULL, 0);
+		peer_stage(lane, peer, NULL, 0, &plain);
 	egress_send_staged(lane, peer);
 }

@@ -49,6 +49,8 @@ static void on_event(const struct monitor_event *ev, void *arg)
 	case MONITOR_LINK:
 		if (!d->device_monitor && device_follow(d->device, &ev->link))
 			apply_link(d, &ev->link);
+		else
+			lane_routes_changed(&d->lane); /* its MTU, perhaps */
 		break;
 	case MONITOR_LINK_GONE:
 		if (!d->device_monitor && device_follow(d->device, &ev->link))
@@ -57,10 +59,10 @@ static void on_event(const struct monitor_event *ev, void *arg)
 	case MONITOR_ADDR_GONE:
 	case MONITOR_ADDR_NEW:
 	case MONITOR_ROUTE:
-		d->lane.source_generation++;
+		lane_routes_changed(&d->lane);
 		break;
 	case MONITOR_OVERRUN:
-		d->lane.source_generation++;
+		lane_routes_changed(&d->lane);
 		if (!d->device_monitor)
 			refind_device(d);
 		break;
@@ -72,7 +74,10 @@ static void on_device_event(const struct monitor_event *ev, void *arg)
 {
 	struct daemon *d = arg;
 
-	if (ev->kind == MONITOR_LINK && device_follow(d->device, &ev->link))
+	if (ev->kind == MONITOR_ADDR_NEW || ev->kind == MONITOR_ADDR_GONE ||
+	    ev->kind == MONITOR_ROUTE)
+		lane_routes_changed(&d->lane);
+	else if (ev->kind == MONITOR_LINK && device_follow(d->device, &ev->link))
 		apply_link(d, &ev->link);
 	else if (ev->kind == MONITOR_OVERRUN ||
 		 (ev->kind == MONITOR_LINK_GONE && device_follow(d->device, &ev->link)))
@@ -131,11 +136,13 @@ static int follow_to(struct daemon *d, int netns_fd, struct link_info *ret)
 
 	if (!err)
 		err = device_refind(d->device, nl, ret);
-	nl_close(nl);
 	if (err) {
 		monitor_close(monitor);
+		nl_close(nl);
 		return err;
 	}
+	nl_close(d->device_nl);
+	d->device_nl = nl;
 	watch_close(&d->on_device_monitor);
 	/* The old one may be what called us; it is closed by the caller's turn. */
 	monitor_close(d->retired_monitor);
@@ -186,5 +193,7 @@ void follow_stop(struct daemon *d)
 	monitor_close(d->monitor);
 	monitor_close(d->device_monitor);
 	monitor_close(d->retired_monitor);
+	nl_close(d->device_nl);
+	d->device_nl = NULL;
 	d->monitor = d->device_monitor = d->retired_monitor = NULL;
 }

@@ -32,49 +32,46 @@ void handshake_queue_done(struct handshake_queue *q)
 	*q = (struct handshake_queue){0};
 }
 
-void handshake_enqueue(struct lane *lane, struct packet *pkt)
+enum drop handshake_enqueue(struct lane *lane, enum message_type type, const uint8_t *msg,
+			    uint32_t len, const struct endpoint *from)
 {
 	struct handshake_queue *q = &lane->handshakes;
 	struct handshake_item *item;
 
-	if (!lane->local.has_identity) {
-		pkt->drop = DROP_NO_IDENTITY;
-		return;
-	}
-	if (pkt->type != MESSAGE_COOKIE_REPLY &&
-	    !cookie_check_mac1(&lane->cookie_checker, pkt->data, pkt->len)) {
-		pkt->drop = DROP_BAD_MAC1;
-		return;
-	}
-	if (q->n == HANDSHAKE_QUEUE_LEN) {
-		pkt->drop = DROP_HANDSHAKE_QUEUE;
-		return;
-	}
+	if (!lane->local.has_identity)
+		return DROP_NO_IDENTITY;
+	if (type != MESSAGE_COOKIE_REPLY && !cookie_check_mac1(&lane->cookie_checker, msg, len))
+		return DROP_BAD_MAC1;
+	if (q->n == HANDSHAKE_QUEUE_LEN)
+		return DROP_HANDSHAKE_QUEUE;
 
 	item = &q->items[(q->head + q->n++) % HANDSHAKE_QUEUE_LEN];
-	item->from = pkt->endpoint;
-	item->len = (uint8_t)pkt->len;
-	item->type = (uint8_t)pkt->type;
-	memcpy(item->msg, pkt->data, pkt->len);
-	pkt->taken = true;
+	item->from = *from;
+	item->len = (uint8_t)len;
+	item->type = (uint8_t)type;
+	memcpy(item->msg, msg, len);
+	return DROP_NONE;
 }
 
 static bool send_message(struct lane *lane, const struct endpoint *to, const void *msg, size_t len)
 {
-	uint8_t buf[PACKET_HEADROOM + MESSAGE_INITIATION_SIZE];
-	struct packet pkt = {.buf = buf, .data = buf + PACKET_HEADROOM};
+	struct udp_run run = {
+		.data = msg,
+		.len = (uint32_t)len,
+		.seg_len = (uint16_t)len,
+		.n = 1,
+		.tos = HANDSHAKE_DSCP_TOS,
+		.to = *to,
+	};
 
 	if (to->dst.family == AF_UNSPEC)
 		return false;
-	memcpy(pkt.data, msg, len);
-	pkt.len = (uint32_t)len;
-	pkt.tos = HANDSHAKE_DSCP_TOS;
-	pkt.endpoint = *to;
-	lane->udp.send(lane->udp.ctx, &pkt, 1);
-	if (pkt.drop) {
-		lane->stats.drop[pkt.drop]++;
+	lane->udp.send(lane->udp.ctx, &run, 1);
+	if (run.n_dropped) {
+		lane->stats.drop[run.drop]++;
 		return false;
 	}
+	lane->stats.udp_runs_out++;
 	lane->stats.udp_datagrams_out++;
 	return true;
 }
@@ -176,7 +173,7 @@ static bool begin_session(struct lane *lane, struct peer *peer, struct noise_han
 
 static void authenticated(struct lane *lane, struct peer *peer, const struct handshake_item *item)
 {
-	peer_roam(lane, peer, &item->from);
+	peer_roam(peer, &item->from);
 	peer->rx_bytes += item->len;
 	timers_any_authenticated_packet_received(&peer->timers);
 	timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);

@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 #include "crypto/messages.h"
+#include "drop.h"
 #include "endpoint.h"
 
 struct lane;
 struct peer;
-struct packet;
 
 enum {
 	HANDSHAKE_QUEUE_LEN = 4096,
@@ -38,9 +38,10 @@ struct handshake_queue {
 int handshake_queue_init(struct handshake_queue *q); /* 0 or -ENOMEM */
 void handshake_queue_done(struct handshake_queue *q);
 
-/* Takes a classified handshake message from the walk in: checks identity and
- * mac1, copies it to the queue. A refusal sets pkt->drop. */
-void handshake_enqueue(struct lane *lane, struct packet *pkt);
+/* Takes a handshake message of type @type from the walk in: checks identity and
+ * mac1, copies it to the queue. Returns why not, or DROP_NONE. */
+enum drop handshake_enqueue(struct lane *lane, enum message_type type, const uint8_t *msg,
+			    uint32_t len, const struct endpoint *from);
 
 /* Handles up to @budget queued messages. True when some are left. */
 bool handshake_run(struct lane *lane, unsigned budget);

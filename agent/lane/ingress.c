@@ -1,98 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way in, top to bottom: receive -> classify -> (handshakes: to the control
- * side) -> session by index -> open -> replay -> news of the peer -> inner packet
- * -> may it say that? -> device. Every stage is a pass over the batch.
+ * The way in, top to bottom: receive and unbundle -> classify -> (handshakes: to
+ * the control side) -> session by index -> open -> replay -> news of the peer ->
+ * inner packet -> may it say that? -> merge -> device. Every stage is a pass over
+ * the batch; merging spans all of it and never waits for more.
  */
 #include "ingress.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "crypto/le.h"
-#include "crypto/train.h"
 #include "egress.h"
 #include "lane.h"
+#include "log.h"
+#include "offload/be.h"
 #include "offload/ecn.h"
-#include "offload/ip.h"
 
-/* Sessions that a promotion dropped while packets of the batch still name them. */
-struct retired {
-	struct keypair *kp[BATCH_MAX];
-	unsigned n;
-};
+static void stage_unbundle(struct in_batch *b, unsigned n_messages);
+static void stage_classify(struct in_batch *b);
+static void stage_handshakes(struct lane *lane, struct in_batch *b);
+static void stage_find_session(struct lane *lane, struct in_batch *b);
+static void stage_open(struct lane *lane, struct in_batch *b);
+static void stage_replay(struct in_batch *b);
+static void stage_news(struct lane *lane, struct in_batch *b);
 
-static void stage_classify(struct packet *pkts, unsigned n);
-static void stage_handshakes(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_open(const struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_replay(struct packet *pkts, unsigned n);
-static void stage_news(struct lane *lane, struct packet *pkts, unsigned n, struct retired *retired);
-static void stage_inner(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_source(struct lane *lane, struct packet *pkts, unsigned n);
-static void stage_deliver(struct lane *lane, struct packet *pkts, unsigned n);
+static void stage_inner(struct lane *lane, struct in_batch *b);
+static void stage_deliver(struct lane *lane, struct in_batch *b);
+static void stage_count(struct lane *lane, struct in_batch *b);
 
 int ingress_run(struct lane *lane, int family)
 {
-	struct packet *pkts = lane->in.pkt;
-	struct retired retired = {.n = 0};
-	int received = lane->udp.receive(lane->udp.ctx, family, pkts, BATCH_MAX);
-	unsigned n = (unsigned)received;
+	struct in_batch *b = lane->in;
+	int n = lane->udp.receive(lane->udp.ctx, family, b->message, MESSAGES_MAX);
 
-	if (received <= 0)
+	if (n <= 0)
 		return 0;
 	lane_refresh_clock(lane);
+	stage_unbundle(b, (unsigned)n);
 	lane->stats.udp_reads++;
-	lane->stats.udp_datagrams_in += n;
+	lane->stats.udp_messages_in += (unsigned)n;
+	lane->stats.udp_datagrams_in += b->n;
 
-	stage_classify(pkts, n);
-	stage_handshakes(lane, pkts, n);
-	stage_find_session(lane, pkts, n);
-	stage_open(lane, pkts, n);
-	stage_replay(pkts, n);
-	stage_news(lane, pkts, n, &retired);
-	stage_inner(lane, pkts, n);
-	stage_source(lane, pkts, n);
-	stage_deliver(lane, pkts, n);
+	stage_classify(b);
+	stage_handshakes(lane, b);
+	stage_find_session(lane, b);
+	stage_open(lane, b);
+	stage_replay(b);
+	stage_news(lane, b);
+	stage_inner(lane, b);
+	stage_deliver(lane, b);
+	stage_count(lane, b);
 
-	for (unsigned i = 0; i < retired.n; i++)
-		peer_drop_keypair(lane, retired.kp[i]);
-	return received;
+	/* Only now does no packet of the batch name them any more. */
+	for (unsigned i = 0; i < b->n_retired; i++)
+		peer_drop_keypair(lane, b->retired[i]);
+	return n;
 }
 
-static void stage_classify(struct packet *pkts, unsigned n)
+static void add_packet(struct in_batch *b, const struct udp_message *m, uint8_t *msg, uint32_t len)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+	if (b->n == PACKETS_MAX)
+		return;
+	b->pkt[b->n++] = (struct in_packet){.msg = msg, .len = len, .from = m, .drop = m->drop};
+}
 
-		p->taken = false;
-		p->peer = NULL;
-		p->keypair = NULL;
+static void stage_unbundle(struct in_batch *b, unsigned n_messages)
+{
+	b->n = b->n_retired = 0;
+	for (unsigned i = 0; i < n_messages; i++) {
+		const struct udp_message *m = &b->message[i];
+		unsigned n = udpseg_split(m->len, m->gso_size);
+		uint8_t *msg = m->buf;
+
+		for (unsigned k = 0; k < n; k++) {
+			uint32_t len = udpseg_split_len(m->len, m->gso_size, k);
+
+			add_packet(b, m, msg, len);
+			msg += len;
+		}
+	}
+}
+
+static void stage_classify(struct in_batch *b)
+{
+	for (unsigned i = 0; i < b->n; i++) {
+		struct in_packet *p = &b->pkt[i];
+
 		if (p->drop)
 			continue;
-		p->type = message_classify(p->data, p->len);
+		p->type = message_classify(p->msg, p->len);
 		if (p->type == MESSAGE_INVALID)
 			p->drop = DROP_BAD_MESSAGE;
 	}
 }
 
-static void stage_handshakes(struct lane *lane, struct packet *pkts, unsigned n)
+static void stage_handshakes(struct lane *lane, struct in_batch *b)
 {
-	for (unsigned i = 0; i < n; i++) {
-		if (packet_alive(&pkts[i]) && pkts[i].type != MESSAGE_DATA)
-			handshake_enqueue(lane, &pkts[i]);
+	for (unsigned i = 0; i < b->n; i++) {
+		struct in_packet *p = &b->pkt[i];
+
+		if (!in_packet_alive(p) || p->type == MESSAGE_DATA)
+			continue;
+		p->drop = handshake_enqueue(lane, p->type, p->msg, p->len, &p->from->from);
+		p->taken = true;
 	}
 }
 
-static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned n)
+static void stage_find_session(struct lane *lane, struct in_batch *b)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
-		const struct message_data *msg = (const void *)p->data;
-		const struct indextab_entry *entry;
+	const struct indextab_entry *entry = NULL;
+	uint32_t last = 0;
 
-		if (!packet_alive(p))
+	for (unsigned i = 0; i < b->n; i++) {
+		struct in_packet *p = &b->pkt[i];
+		const struct message_data *msg = (const void *)p->msg;
+		uint32_t index;
+
+		if (!in_packet_alive(p))
 			continue;
-		entry = indextab_find(&lane->index, le32_load(msg->receiver_index_le32));
+		index = le32_load(msg->receiver_index_le32);
+		if (index != last || !entry)
+			entry = indextab_find(&lane->index, index);
+		last = index;
 		if (!entry || !entry->keypair) {
 			p->drop = DROP_UNKNOWN_INDEX;
 		} else if (!keypair_can_receive(entry->keypair, lane->now_ns)) {
@@ -105,53 +135,55 @@ static void stage_find_session(struct lane *lane, struct packet *pkts, unsigned 
 	}
 }
 
-static void open_train(const struct lane *lane, struct packet *pkts, unsigned n)
+static void open_train(struct lane *lane, struct in_batch *b, unsigned begin, unsigned end)
 {
-	struct train_car cars[BATCH_MAX];
+	unsigned n = end - begin;
 
 	for (unsigned i = 0; i < n; i++)
-		cars[i] = (struct train_car){
-			.msg = pkts[i].data,
-			.text_len = pkts[i].len - MESSAGE_DATA_OVERHEAD,
-			.counter = pkts[i].counter,
+		b->car[i] = (struct train_car){
+			.msg = b->pkt[begin + i].msg,
+			.text_len = b->pkt[begin + i].len - MESSAGE_DATA_OVERHEAD,
+			.counter = b->pkt[begin + i].counter,
 		};
-	train_open(lane->train, pkts[0].keypair, cars, n);
+	train_open(lane->train, b->pkt[begin].keypair, b->car, n);
 	for (unsigned i = 0; i < n; i++) {
-		if (!cars[i].ok)
-			pkts[i].drop = DROP_AUTH;
+		if (!b->car[i].ok)
+			b->pkt[begin + i].drop = DROP_AUTH;
 	}
 }
 
-static void stage_open(const struct lane *lane, struct packet *pkts, unsigned n)
+static void stage_open(struct lane *lane, struct in_batch *b)
 {
-	for (unsigned i = 0, end; i < n; i = end) {
+	for (unsigned i = 0, end; i < b->n; i = end) {
 		end = i + 1;
-		if (!packet_alive(&pkts[i]))
+		if (!in_packet_alive(&b->pkt[i]))
 			continue;
-		while (end < n && packet_alive(&pkts[end]) && pkts[end].keypair == pkts[i].keypair)
+		while (end < b->n && in_packet_alive(&b->pkt[end]) &&
+		       b->pkt[end].keypair == b->pkt[i].keypair)
 			end++;
-		open_train(lane, &pkts[i], end - i);
+		open_train(lane, b, i, end);
 	}
 }
 
-static void stage_replay(struct packet *pkts, unsigned n)
+static void stage_replay(struct in_batch *b)
 {
-	for (unsigned i = 0; i < n; i++) {
-		if (packet_alive(&pkts[i]) &&
-		    !replay_accept(&pkts[i].keypair->replay, pkts[i].counter))
-			pkts[i].drop = DROP_REPLAY;
+	for (unsigned i = 0; i < b->n; i++) {
+		struct in_packet *p = &b->pkt[i];
+
+		if (in_packet_alive(p) && !replay_accept(&p->keypair->replay, p->counter))
+			p->drop = DROP_REPLAY;
 	}
 }
 
 /* First data under `next`: the initiator has the session too. */
-static void confirm_session(struct lane *lane, struct packet *p, struct retired *retired)
+static void confirm_session(struct lane *lane, struct in_batch *b, struct in_packet *p)
 {
 	struct keypair_dropped dropped = {.n = 0};
 
 	if (!keypair_slots_confirm(&p->peer->slots, p->keypair, &dropped))
 		return;
 	for (unsigned i = 0; i < dropped.n; i++)
-		retired->kp[retired->n++] = dropped.kp[i];
+		b->retired[b->n_retired++] = dropped.kp[i];
 	timers_handshake_complete(&p->peer->timers);
 	lane->env->wall_clock(lane->env->ctx, &p->peer->last_handshake);
 	egress_send_staged(lane, p->peer);
@@ -167,38 +199,49 @@ static void keep_key_fresh(struct lane *lane, struct peer *peer)
 	handshake_initiate(lane, peer, false);
 }
 
-static void stage_news(struct lane *lane, struct packet *pkts, unsigned n, struct retired *retired)
+/* What a run of packets of one session, all of one message, tells of its peer. */
+static void peer_news(struct lane *lane, struct in_batch *b, struct in_packet *p, bool data)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+	peer_roam(p->peer, &p->from->from);
+	confirm_session(lane, b, p);
+	keep_key_fresh(lane, p->peer);
+	timers_any_authenticated_packet_received(&p->peer->timers);
+	timers_any_authenticated_packet_traversal(&p->peer->timers, lane->now_ns);
+	if (data)
+		timers_data_received(&p->peer->timers, lane->now_ns);
+	peer_reschedule(lane, p->peer);
+}
 
-		if (!packet_alive(p))
+static void stage_news(struct lane *lane, struct in_batch *b)
+{
+	for (unsigned i = 0, end; i < b->n; i = end) {
+		struct in_packet *first = &b->pkt[i];
+		bool data = false;
+
+		end = i + 1;
+		if (!in_packet_alive(first))
 			continue;
-		peer_roam(lane, p->peer, &p->endpoint);
-		confirm_session(lane, p, retired);
-		keep_key_fresh(lane, p->peer);
-		timers_any_authenticated_packet_received(&p->peer->timers);
-		timers_any_authenticated_packet_traversal(&p->peer->timers, lane->now_ns);
-		if (p->len == MESSAGE_DATA_OVERHEAD) {
-			p->taken = true;
-			p->peer->rx_bytes += p->len;
-			lane->stats.keepalives_in++;
-		} else {
-			timers_data_received(&p->peer->timers, lane->now_ns);
+		for (end = i;
+		     end < b->n && in_packet_alive(&b->pkt[end]) &&
+		     b->pkt[end].keypair == first->keypair && b->pkt[end].from == first->from;
+		     end++) {
+			struct in_packet *p = &b->pkt[end];
+
+			data |= p->len > MESSAGE_DATA_OVERHEAD;
 		}
-		peer_reschedule(lane, p->peer);
+		peer_news(lane, b, first, data);
 	}
 }
 
 /* Outer congestion marks go inside (offload/ecn.h). */
-static void fold_ecn(struct lane *lane, struct packet *p)
+static void fold_ecn(struct lane *lane, uint8_t outer_tos, struct gro_packet *inner)
 {
-	switch (ecn_decap(p->tos & 3, ip_ecn(&p->view))) {
+	switch (ecn_decap(outer_tos & 3, ip_ecn(&inner->view))) {
 	case ECN_MARK_CE:
-		ip_set_ecn(p->data, &p->view, ECN_CE);
+		ip_set_ecn(inner->ip, &inner->view, ECN_CE);
 		break;
 	case ECN_MARK_ECT1:
-		ip_set_ecn(p->data, &p->view, ECN_ECT1);
+		ip_set_ecn(inner->ip, &inner->view, ECN_ECT1);
 		break;
 	case ECN_KEEP_BROKEN:
 		lane->stats.ecn_broken++;
@@ -208,48 +251,156 @@ static void fold_ecn(struct lane *lane, struct packet *p)
 	}
 }
 
-static void stage_inner(struct lane *lane, struct packet *pkts, unsigned n)
+/*
+ * A UDP datagram without checksum may be merged only if it ends on this host, for
+ * its bytes will change (offload/policy.h); one to a tunnel end that the device
+ * takes as a tunnel superpacket keeps its zero and needs no asking.
+ */
+static bool zero_csum_allowed(struct lane *lane, const struct gro_packet *p)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
-		uint8_t *ip = p->data + MESSAGE_DATA_HEADER_SIZE;
+	const struct ip_view *v = &p->view;
 
-		if (!packet_alive(p))
+	if (lane->offload.gro.zero_csum == GRO_ZERO_CSUM_NEVER)
+		return false;
+	if (lane->offload.zero_csum_forwarded)
+		return true;
+	return v->version == 4 && v->has_l4 && v->proto == IP_PROTO_UDP &&
+	       v->l4_off + 8U <= p->len && !be16_load(p->ip + v->l4_off + 6) &&
+	       localdst_ends_here(lane, p->ip + v->dst_off);
+}
+
+/* The IP packet inside; trims the padding. May its source come from this peer? */
+static enum drop take_inner(struct lane *lane, const struct in_packet *p, struct gro_packet *ret)
+{
+	uint8_t *ip = p->msg + MESSAGE_DATA_HEADER_SIZE;
+	struct ip_view view;
+
+	if (!ip_parse(ip, p->len - MESSAGE_DATA_OVERHEAD, &view))
+		return DROP_BAD_INNER;
+	if (allowedips_lookup(&lane->allowed, ip + view.src_off, view.addr_len) !=
+	    &p->peer->allowed)
+		return DROP_SPOOFED;
+	ret->ip = ip;
+	ret->len = view.total_len;
+	ret->view = view;
+	ret->zero_csum_allowed = zero_csum_allowed(lane, ret);
+	if (lane->offload.ecn)
+		fold_ecn(lane, p->from->tos, ret);
+	return DROP_NONE;
+}
+
+static void stage_inner(struct lane *lane, struct in_batch *b)
+{
+	b->n_inner = 0;
+	for (unsigned i = 0; i < b->n; i++) {
+		struct in_packet *p = &b->pkt[i];
+
+		if (!in_packet_alive(p))
 			continue;
-		if (!ip_parse(ip, p->len - MESSAGE_DATA_OVERHEAD, &p->view)) {
-			p->drop = DROP_BAD_INNER;
-			continue;
+		if (p->len == MESSAGE_DATA_OVERHEAD) {
+			lane->stats.keepalives_in++;
+		} else {
+			p->drop = take_inner(lane, p, &b->inner[b->n_inner]);
+			if (p->drop)
+				continue;
+			b->n_inner++;
 		}
-		p->wire_len = p->len;
-		p->data = ip;
-		p->len = p->view.total_len; /* trims the padding */
-		fold_ecn(lane, p);
+		p->peer->rx_bytes += p->len;
 	}
 }
 
-static void stage_source(struct lane *lane, struct packet *pkts, unsigned n)
+/* Pieces of a superpacket: the head packet whole, then payloads. */
+static unsigned gather(struct in_batch *b, const struct gro_super *super)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
+	uint32_t i = super->first;
+	unsigned n = 0;
 
-		if (!packet_alive(p))
-			continue;
-		if (allowedips_lookup(&lane->allowed, p->data + p->view.src_off,
-				      p->view.addr_len) != &p->peer->allowed)
-			p->drop = DROP_SPOOFED;
-		else
-			p->peer->rx_bytes += p->wire_len;
+	b->iov[n++] = (struct iovec){b->inner[i].ip, b->inner[i].len};
+	while ((i = b->inner[i].next) != GRO_END && n < IO_IOV_MAX) {
+		const struct gro_packet *p = &b->inner[i];
+
+		b->iov[n++] = (struct iovec){p->ip + p->payload_off, p->len - p->payload_off};
+	}
+	return n;
+}
+
+static enum drop write_error(int err)
+{
+	switch (err) {
+	case -EIO:
+		return DROP_DEVICE_DOWN;
+	case -EAGAIN:
+	case -ENOBUFS:
+	case -ENOMEM:
+		return DROP_SEND_FULL;
+	default:
+		return DROP_DEVICE_WRITE;
 	}
 }
 
-static void stage_deliver(struct lane *lane, struct packet *pkts, unsigned n)
+static void write_plain(struct lane *lane, const struct iovec *iov)
 {
-	lane->device.write(lane->device.ctx, pkts, n);
+	static const struct vnet plain;
+	int err = lane->device.write(lane->device.ctx, &plain, iov, 1);
 
-	for (unsigned i = 0; i < n; i++) {
-		if (pkts[i].drop)
-			lane->stats.drop[pkts[i].drop]++;
-		else if (!pkts[i].taken)
-			lane->stats.device_packets_out++;
+	if (err)
+		lane->stats.drop[write_error(err)]++;
+	else
+		lane->stats.device_packets_out++;
+}
+
+/* The kernel refused a merged packet: cut it again, deliver piece by piece. */
+static void write_singly(struct lane *lane, struct in_batch *b, const struct gro_super *super,
+			 unsigned n_iov)
+{
+	uint8_t segment[IO_PACKET_MAX];
+	uint32_t len = 0;
+	struct gso gso;
+
+	for (unsigned i = 0; i < n_iov; i++) {
+		memcpy(b->scratch + len, b->iov[i].iov_base, b->iov[i].iov_len);
+		len += (uint32_t)b->iov[i].iov_len;
 	}
+	if (!gso_begin(&gso, b->scratch, len, &super->vnet)) {
+		lane->stats.drop[DROP_DEVICE_WRITE] += super->n;
+		return;
+	}
+	while (gso.next < gso.n_segments) {
+		struct iovec iov = {.iov_base = segment};
+
+		iov.iov_len = gso_next(&gso, segment);
+		write_plain(lane, &iov);
+	}
+}
+
+static void deliver(struct lane *lane, struct in_batch *b, const struct gro_super *super)
+{
+	unsigned n = gather(b, super);
+	int err = lane->device.write(lane->device.ctx, &super->vnet, b->iov, n);
+
+	if (!err) {
+		lane->stats.device_packets_out++;
+		lane->stats.device_bytes_out += super->len;
+		lane->stats.packets_merged += super->n - 1;
+	} else if (err == -EINVAL && super->n > 1) {
+		lane_withdraw_merging(lane, &super->vnet);
+		write_singly(lane, b, super, n);
+	} else {
+		lane->stats.drop[write_error(err)] += super->n;
+	}
+}
+
+static void stage_deliver(struct lane *lane, struct in_batch *b)
+{
+	uint32_t n = gro_merge(&b->gro, &lane->offload.gro, b->inner, b->n_inner, b->merged);
+
+	for (uint32_t i = 0; i < n; i++)
+		deliver(lane, b, &b->merged[i]);
+}
+
+static void stage_count(struct lane *lane, struct in_batch *b)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		lane->stats.drop[b->pkt[i].drop]++;
+	lane->stats.drop[DROP_NONE] = 0;
 }

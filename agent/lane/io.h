@@ -8,42 +8,80 @@
 #define SEALANE_LANE_IO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
-struct endpoint;
-struct packet;
+#include "drop.h"
+#include "endpoint.h"
+#include "offload/vnet.h"
+
+/* Longest packet a device gives or takes, bytes of IP. */
+enum { IO_PACKET_MAX = 65535, IO_IOV_MAX = 1000 };
+
+/* One packet read from the device, maybe a superpacket. */
+struct io_read {
+	uint8_t *ip; /* set by the caller: IO_PACKET_MAX bytes of room, and
+			IO_HEADROOM before them the device may use */
+	uint32_t len;
+	struct vnet vnet; /* decoded, not yet checked against the packet */
+	enum drop drop;	  /* refused by the device (not IP, bad vnet header) */
+};
+
+enum { IO_HEADROOM = 64 };
 
 struct device_io {
 	void *ctx;
+	/* 1: a packet; 0: nothing there; -EBADFD: the device is gone. */
+	int (*read)(void *ctx, struct io_read *r);
 	/*
-	 * Fills up to @max packets (data = buf + PACKET_HEADROOM, len, drop), IP
-	 * first byte at data. Returns how many, 0 when there is nothing, -EBADFD
-	 * when the device is gone. A packet the device itself had to refuse
-	 * (not IP) is returned with its drop reason set.
+	 * Writes one packet or superpacket gathered from @n <= IO_IOV_MAX pieces,
+	 * the first of which begins with the IP header. 0, or -errno: -EINVAL the
+	 * kernel does not take what @vnet says, -EIO the device is down,
+	 * -EAGAIN/-ENOBUFS/-ENOMEM no room, or others.
 	 */
-	int (*read)(void *ctx, struct packet *pkts, unsigned max);
-	/*
-	 * Writes the packets that are alive; one the kernel refuses gets
-	 * a drop reason. At least 14 bytes before data are free to be used.
-	 */
-	void (*write)(void *ctx, struct packet *pkts, unsigned n);
+	int (*write)(void *ctx, const struct vnet *vnet, const struct iovec *iov, unsigned n);
+	/* Is the IPv4 address (4 bytes) one of the host behind the device? NULL:
+	 * unknown. */
+	bool (*is_local)(void *ctx, const uint8_t *addr);
+};
+
+/* What one receive brought: one datagram, or several of one sender. */
+struct udp_message {
+	uint8_t *buf; /* set by the caller: IO_PACKET_MAX bytes */
+	uint32_t len;
+	uint32_t gso_size; /* length of all but the last datagram; 0: one */
+	uint8_t tos;
+	enum drop drop;
+	struct endpoint from; /* with the sticky source */
+};
+
+/* One send: @n datagrams of one destination back to back in memory, all
+ * @seg_len long but the last, which may be shorter. */
+struct udp_run {
+	const uint8_t *data;
+	uint32_t len;
+	uint16_t seg_len;
+	uint16_t n;
+	uint8_t tos;
+	struct endpoint to;
+	/* result */
+	uint16_t n_dropped; /* datagrams that were not sent, for reason `drop` */
+	enum drop drop;
+	bool source_lost; /* the kernel no longer has the source address */
+	int refused;	  /* errno for which a run of several went out singly */
 };
 
 struct udp_io {
 	void *ctx;
+	/* Fills up to @max messages. @family AF_INET or AF_INET6. Returns how
+	 * many, 0 when there is nothing. */
+	int (*receive)(void *ctx, int family, struct udp_message *msgs, unsigned max);
 	/*
-	 * Fills up to @max packets (data = the datagram, len, endpoint with
-	 * sticky source, tos). @family AF_INET or AF_INET6. Returns how many, 0
-	 * when there is nothing.
+	 * Sends @n runs in order. A run of several that the kernel refuses as a
+	 * whole goes out singly, in order, nothing lost or doubled.
 	 */
-	int (*receive)(void *ctx, int family, struct packet *pkts, unsigned max);
-	/*
-	 * Sends the packets that are alive, in order, to their endpoint
-	 * with their tos and source; one the kernel refuses gets a drop reason.
-	 * A source address the kernel no longer has is left out and
-	 * endpoint.has_source cleared.
-	 */
-	void (*send)(void *ctx, struct packet *pkts, unsigned n);
+	void (*send)(void *ctx, struct udp_run *runs, unsigned n);
 	/*
 	 * (Re)opens the sockets on *port (0: any; the chosen one is written back)
 	 * with @fwmark. On failure (-EADDRINUSE, -EACCES, ...) the sockets that
@@ -58,6 +96,9 @@ struct udp_io {
 	 * the interface its source belongs to? NULL: always.
 	 */
 	bool (*source_valid)(void *ctx, const struct endpoint *ep);
+	/* MTU of the way to the endpoint as the kernel knows it, 0 unknown. NULL:
+	 * never known. */
+	uint32_t (*path_mtu)(void *ctx, const struct endpoint *ep);
 	/* Changes the mark of open sockets. 0 or -errno. */
 	int (*set_fwmark)(void *ctx, uint32_t fwmark);
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "egress.h"
+#include "log.h"
 
 static int init_tables(struct lane *lane)
 {
@@ -40,16 +41,25 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 {
 	int err;
 
-	*lane = (struct lane){.env = env, .device = *device, .udp = *udp, .mtu = mtu};
+	*lane = (struct lane){
+		.env = env, .device = *device, .udp = *udp, .mtu = mtu, .route_generation = 1};
 	TAILQ_INIT(&lane->peers);
+	encap_table_default(&lane->encap);
+	lane->offload = (struct lane_offload){
+		.gro = {.max_len = IO_PACKET_MAX,
+			.max_segments = GRO_PIECES_MAX,
+			.encap = &lane->encap},
+		.udp_segments = 1,
+		.ecn = true,
+	};
 	lane_refresh_clock(lane);
 	noise_local_set(&lane->local, (const uint8_t[WG_KEY_LEN]){0});
 
 	err = init_tables(lane);
 	if (!err)
-		err = batch_init(&lane->out);
+		err = out_batch_new(&lane->out);
 	if (!err)
-		err = batch_init(&lane->in);
+		err = in_batch_new(&lane->in);
 	if (err)
 		lane_done(lane);
 	return err;
@@ -66,8 +76,8 @@ void lane_done(struct lane *lane)
 	keytab_done(&lane->peers_by_key);
 	indextab_done(&lane->index);
 	free(lane->ratelimiter);
-	batch_done(&lane->out);
-	batch_done(&lane->in);
+	out_batch_free(lane->out);
+	in_batch_free(lane->in);
 	noise_local_wipe(&lane->local);
 	cookie_checker_wipe(&lane->cookie_checker);
 	*lane = (struct lane){0};
@@ -247,4 +257,29 @@ uint64_t lane_jitter(const struct lane *lane)
 
 	lane->env->random(lane->env->ctx, &r, sizeof(r));
 	return (uint64_t)r * (REKEY_TIMEOUT_JITTER_MAX_NS + 1) >> 32;
+}
+
+void lane_withdraw_merging(struct lane *lane, const struct vnet *v)
+{
+	struct gro_config *gro = &lane->offload.gro;
+	const char *what = "TCP";
+
+	lane->stats.merges_refused++;
+	if (v->tunnel != VNET_TUNNEL_NONE) {
+		gro->tunnel = false;
+		what = "UDP-tunnel";
+	} else if (v->gso == VNET_GSO_UDP) {
+		gro->udp = false;
+		what = "UDP";
+	} else {
+		gro->tcp4 = gro->tcp6 = false;
+	}
+	log_info("the kernel refused a merged %s packet: packets are delivered singly from now on",
+		 what);
+}
+
+void lane_routes_changed(struct lane *lane)
+{
+	if (!++lane->route_generation)
+		lane->route_generation = 1;
 }

@@ -22,6 +22,7 @@
 #include "handshake.h"
 #include "indextab.h"
 #include "io.h"
+#include "localdst.h"
 #include "peer.h"
 #include "stats.h"
 
@@ -31,10 +32,24 @@ struct train_engine;
 
 TAILQ_HEAD(peer_list, peer);
 
+/* What is used of the kernel's and the CPU's offers; set at start-up, withdrawn
+ * as the kernel refuses. */
+struct lane_offload {
+	struct gro_config gro;	  /* merging towards the device */
+	unsigned udp_segments;	  /* datagrams per send; 1: no UDP_SEGMENT */
+	bool udp_never_equal;	  /* policy.h */
+	bool zero_csum_forwarded; /* gro.zero_csum holds for packets that go on
+				     to another host, too */
+	bool ecn;		  /* carry marks across */
+};
+
 struct lane {
 	const struct lane_env *env;
 	struct device_io device;
 	struct udp_io udp;
+	struct lane_offload offload;
+	struct encap_table encap;
+	struct localdst localdst;
 	const struct train_engine *train; /* the owner's; NULL: libsodium */
 
 	uint64_t now_ns; /* taken once per entry from outside */
@@ -56,11 +71,12 @@ struct lane {
 	struct allowedips allowed;
 	struct deadlines deadlines;
 	struct handshake_queue handshakes;
-	uint64_t loaded_until_ns;   /* under load is sticky for a second */
-	uint32_t source_generation; /* routes changed: sources to be checked */
+	uint64_t loaded_until_ns;  /* under load is sticky for a second */
+	uint32_t route_generation; /* grows when routes change; never 0 */
 	uint64_t icmp_credit_ns, icmp_last_ns;
 
-	struct batch out, in;
+	struct out_batch *out;
+	struct in_batch *in;
 	struct stats stats;
 };
 
@@ -93,6 +109,13 @@ int lane_set_listen_port(struct lane *lane, uint16_t port);
 /* 0 or -errno; the old mark is kept on failure. */
 int lane_set_fwmark(struct lane *lane, uint32_t fwmark);
 void lane_remove_all_peers(struct lane *lane);
+
+/* Routes or addresses changed: every peer's path is looked at again before its
+ * next send. */
+void lane_routes_changed(struct lane *lane);
+
+/* The kernel refused a superpacket of this kind on the device: merge no more. */
+void lane_withdraw_merging(struct lane *lane, const struct vnet *v);
 
 /* A random receiver index that is not in use, entered for @peer. 0 on failure
  * (no memory). */

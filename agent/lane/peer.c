@@ -66,12 +66,19 @@ void peer_set_preshared_key(struct peer *peer, const uint8_t psk[WG_KEY_LEN])
 	memcpy(peer->handshake.preshared_key, psk, WG_KEY_LEN);
 }
 
+/* 0 is no generation of lane->route_generation. */
+static void forget_path(struct peer *peer)
+{
+	peer->path_generation = 0;
+}
+
 void peer_set_endpoint(struct peer *peer, const struct endpoint *ep)
 {
 	if (endpoint_same_dst(&peer->endpoint, ep))
 		return;
 	peer->endpoint = *ep;
 	peer->endpoint.has_source = false;
+	forget_path(peer);
 }
 
 void peer_set_keepalive(struct lane *lane, struct peer *peer, uint16_t interval_s)
@@ -96,26 +103,20 @@ void peer_stop(struct lane *lane, struct peer *peer)
 	peer_forget_handshake(lane, peer);
 }
 
-/* A used-up counter keeps a session from sending, not from receiving. */
-static void expire_sending(struct keypair *kp)
-{
-	if (kp)
-		__atomic_store_n(&kp->send_counter, REJECT_AFTER_MESSAGES, __ATOMIC_RELAXED);
-}
-
 void peer_rebase(struct lane *lane, struct peer *peer)
 {
 	peer_forget_handshake(lane, peer);
 	noise_handshake_rebase(&peer->handshake, &lane->local);
 	peer->timers.last_sent_handshake_ns = 0;
-	expire_sending(peer->slots.current);
-	expire_sending(peer->slots.next);
+	keypair_end_sending(peer->slots.current);
+	keypair_end_sending(peer->slots.next);
 }
 
-void peer_roam(struct lane *lane, struct peer *peer, const struct endpoint *from)
+void peer_roam(struct peer *peer, const struct endpoint *from)
 {
+	if (!endpoint_same_dst(&peer->endpoint, from))
+		forget_path(peer);
 	peer->endpoint = *from;
-	peer->source_generation = lane->source_generation;
 }
 
 void peer_reschedule(struct lane *lane, struct peer *peer)
@@ -151,7 +152,8 @@ void peer_forget_handshake(struct lane *lane, struct peer *peer)
 	peer->handshake.local_index = 0;
 }
 
-void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len)
+void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len,
+		const struct vnet *vnet)
 {
 	struct staged_packet *sp = malloc(sizeof(*sp) + len);
 
@@ -160,6 +162,7 @@ void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_
 		return;
 	}
 	sp->len = len;
+	sp->vnet = *vnet;
 	if (len) /* a keepalive has nothing to copy from */
 		memcpy(sp->data, ip, len);
 	STAILQ_INSERT_TAIL(&peer->staged, sp, entry);

@@ -18,12 +18,14 @@
 #include "crypto/timers.h"
 #include "deadlines.h"
 #include "endpoint.h"
+#include "offload/vnet.h"
 
 struct lane;
 
 /* A packet that waits for a session. */
 struct staged_packet {
 	STAILQ_ENTRY(staged_packet) entry;
+	struct vnet vnet; /* a superpacket waits as such */
 	uint32_t len;
 	uint8_t data[];
 };
@@ -38,7 +40,10 @@ struct peer {
 	struct deadline deadline; /* earliest of the timers, or earlier */
 	struct cookie_maker cookie;
 	struct endpoint endpoint;
-	uint32_t source_generation; /* of lane->source_generation: checked */
+	uint32_t path_generation; /* of lane->route_generation: path was looked at */
+	uint32_t path_mtu;	  /* longest inner packet the path takes whole; 0: any
+				     the device gives (pmtu.h) */
+	bool single_sends;	  /* no runs of datagrams on this path */
 	struct allowedips_owner allowed;
 	struct staged_list staged;
 	unsigned n_staged;
@@ -70,7 +75,7 @@ void peer_stop(struct lane *lane, struct peer *peer);
 void peer_rebase(struct lane *lane, struct peer *peer);
 
 /* Authenticated traffic from @from. */
-void peer_roam(struct lane *lane, struct peer *peer, const struct endpoint *from);
+void peer_roam(struct peer *peer, const struct endpoint *from);
 
 /* Moves the peer's place in the deadline heap forward if a timer now fires
  * earlier; a later one is found out when the heap's entry comes up. */
@@ -84,7 +89,8 @@ void peer_forget_handshake(struct lane *lane, struct peer *peer);
 
 /* Keeps a copy of an IP packet until there is a session; the oldest of
  * MAX_STAGED_PACKETS makes room (counted). */
-void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len);
+void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len,
+		const struct vnet *vnet);
 void peer_purge_staged(struct lane *lane, struct peer *peer);
 
 #endif

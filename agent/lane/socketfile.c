@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -103,21 +104,44 @@ static int bind_private(int fd, const struct sockaddr_un *addr)
 	return err;
 }
 
-static int bind_path(int fd, const char *path)
+/* Gives the listening socket at @made its real name, if nobody answers there. */
+static int publish(const char *made, const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int err;
 
-	strcpy(addr.sun_path, path);
-	err = bind_private(fd, &addr);
-	if (err != -EADDRINUSE)
-		return err;
+	if (!link(made, path))
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	memcpy(addr.sun_path, path, strlen(path) + 1);
 	err = probe_stale(&addr);
 	if (err)
 		return err;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
-	return bind_private(fd, &addr);
+	return link(made, path) < 0 ? -errno : 0;
+}
+
+/*
+ * Under another name first: whoever finds a socket that does not listen yet takes
+ * it for a dead one, and wg removes it.
+ */
+static int listen_and_publish(int fd, const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int len = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.%d", path, (int)getpid());
+	int err;
+
+	if (len < 0 || (size_t)len >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	unlink(addr.sun_path);
+	err = bind_private(fd, &addr);
+	if (err)
+		return err;
+	err = listen(fd, BACKLOG) < 0 ? -errno : publish(addr.sun_path, path);
+	unlink(addr.sun_path);
+	return err;
 }
 
 static int make_folder(const char *path)
@@ -142,14 +166,8 @@ int socketfile_listen(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	err = bind_path(fd, path);
+	err = listen_and_publish(fd, path);
 	if (err) {
-		close(fd);
-		return err;
-	}
-	if (listen(fd, BACKLOG) < 0) {
-		err = -errno;
-		unlink(path);
 		close(fd);
 		return err;
 	}

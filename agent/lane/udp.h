@@ -27,6 +27,14 @@ struct udp_io udp_io_of(struct udp *u);
 int udp_fd(const struct udp *u, int family);
 void udp_on_change(struct udp *u, void (*changed)(void *ctx), void *ctx);
 
+/* Ask for UDP_GRO on sockets opened from now on. */
+void udp_use_gro(struct udp *u, bool on);
+
+/* Datagrams this kernel takes in one UDP_SEGMENT send: 128, 64, 63, 2, or 1 when
+ * it does not know the option. Tried on a loopback socket: a device that cannot is
+ * found out when a run is refused. Also 1 when loopback is down. */
+unsigned udp_probe_segments(void);
+
 /* Receive buffer the kernel granted, bytes (it counts double what is asked). */
 int udp_buffer_len(const struct udp *u);
 

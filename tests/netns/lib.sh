@@ -238,10 +238,16 @@ daemon_start() { # KIND NAMESPACE DEVICE [NAME=VALUE...]
 	env WG_PROCESS_FOREGROUND=1 LOG_LEVEL=verbose "${environment[@]}" "$@" \
 		ip netns exec "$id-$ns" "$program" "$device" >>"$work/$device.log" 2>&1 </dev/null &
 	daemon_pid[$device]=$!
-	eventually 10 wg show "$device" >/dev/null || {
+	eventually 10 is_answering "$ns" "$device" >/dev/null || {
 		cat "$work/$device.log"
 		return 1
 	}
+}
+
+# wg removes a socket file that nobody listens at, as it is for a moment between
+# bind() and listen(): it may be asked only after that.
+is_answering() { # NAMESPACE DEVICE
+	at "$1" ss -Hxl | grep -qF " /var/run/wireguard/$2.sock" && wg show "$2"
 }
 
 daemon_signal() { # SIGNAL DEVICE
@@ -312,7 +318,7 @@ no_ping() { # NAMESPACE ADDRESS
 
 # A ping in the background; pinger_wait sets how many were not answered.
 pinger_start() { # NAME NAMESPACE ADDRESS COUNT INTERVAL
-	at "$2" ping -n -c "$4" -i "$5" -W 1 "$3" >"$work/$1.pinger" 2>&1 &
+	ip netns exec "$id-$2" ping -n -c "$4" -i "$5" -W 1 "$3" >"$work/$1.pinger" 2>&1 &
 	pinger_pid[$1]=$!
 }
 

@@ -66,6 +66,12 @@ static void start_lane(struct sim_node *node)
 
 	device.ctx = udp.ctx = node;
 	assert_int_equal(lane_init(&node->lane, &node->env, &device, &udp, SIM_MTU), 0);
+	/* All that a new kernel offers. */
+	node->lane.offload.udp_segments = UDPSEG_SEGMENTS_SAFE;
+	node->lane.offload.gro.tcp4 = node->lane.offload.gro.tcp6 = true;
+	node->lane.offload.gro.udp = node->lane.offload.gro.tunnel = true;
+	node->lane.offload.gro.zero_csum = GRO_ZERO_CSUM_UDP_L4;
+	node->lane.offload.zero_csum_forwarded = true;
 	lane_set_private_key(&node->lane, node->private_key);
 	assert_int_equal(lane_set_up(&node->lane, true), 0);
 }
@@ -88,6 +94,7 @@ static void node_init(struct sim *sim, unsigned id)
 	STAILQ_INIT(&node->inbox[0]);
 	STAILQ_INIT(&node->inbox[1]);
 	STAILQ_INIT(&node->from_host);
+	STAILQ_INIT(&node->captured);
 	env_random(node, node->private_key, sizeof(node->private_key));
 	crypto_scalarmult_base(node->public_key, node->private_key);
 	start_lane(node);

@@ -47,6 +47,7 @@ STAILQ_HEAD(sim_inbox, sim_datagram);
 struct sim_packet {
 	STAILQ_ENTRY(sim_packet) entry;
 	enum drop drop; /* the device itself refuses it */
+	struct vnet vnet;
 	uint32_t len;
 	uint8_t data[];
 };
@@ -84,16 +85,21 @@ struct sim_node {
 
 	struct endpoint addr[2]; /* v4 and v6, as the wire sees the node */
 	struct sim_inbox inbox[2];
-	bool open;	  /* sockets */
-	bool asleep;	  /* suspended: nothing runs, what arrives is lost */
-	enum drop refuse; /* the kernel's answer to every send */
+	bool open;	   /* sockets */
+	bool asleep;	   /* suspended: nothing runs, what arrives is lost */
+	enum drop refuse;  /* the kernel's answer to every send */
+	uint32_t path_mtu; /* of every way; 0: not known */
 	struct sim_sent sent;
 
 	struct sim_packets from_host;
 	enum drop refuse_write; /* the device's answer to every packet */
-	bool echo;		/* the host answers every numbered packet */
+	bool refuse_merged;	/* the kernel takes no superpackets */
+	uint64_t merged_writes;
+	bool echo; /* the host answers every numbered packet */
 	uint64_t delivered;
 	uint64_t others; /* delivered, but no numbered packet sent by us */
+	bool capture;	 /* keep what is delivered */
+	struct sim_packets captured;
 	uint8_t last[SIM_PACKET_MAX];
 	uint32_t last_len;
 
@@ -175,6 +181,9 @@ void sim_traffic(struct sim *sim, unsigned from, unsigned to, unsigned len, uint
 bool sim_delivered(const struct sim *sim, unsigned from, unsigned to, uint64_t number);
 /* Whatever the host comes up with. */
 void sim_host_send(struct sim *sim, unsigned from, const void *data, size_t len);
+/* The same with a vnet header in front. */
+void sim_host_send_super(struct sim *sim, unsigned from, const void *data, size_t len,
+			 const struct vnet *vnet);
 /* A valid IPv4 or IPv6/UDP packet between inside addresses, for sim_host_send().
  * Host numbers are the addresses' last bytes; UDP ports 7 and 9. */
 size_t sim_build(uint8_t *buf, int version, unsigned src, unsigned dst, uint8_t tos, size_t len);

@@ -6,6 +6,7 @@
  */
 #include "sim.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,11 +85,20 @@ static void build_numbered(uint8_t *p, unsigned from, unsigned to, uint8_t tos, 
 
 void sim_host_send(struct sim *sim, unsigned from, const void *data, size_t len)
 {
+	static const struct vnet plain;
+
+	sim_host_send_super(sim, from, data, len, &plain);
+}
+
+void sim_host_send_super(struct sim *sim, unsigned from, const void *data, size_t len,
+			 const struct vnet *vnet)
+{
 	struct sim_packet *sp = calloc(1, sizeof(*sp) + len);
 
 	assert_non_null(sp);
 	sp->drop = DROP_NONE;
 	sp->len = (uint32_t)len;
+	sp->vnet = *vnet;
 	memcpy(sp->data, data, len);
 	STAILQ_INSERT_TAIL(&sim->node[from].from_host, sp, entry);
 }
@@ -122,24 +132,24 @@ void sim_traffic(struct sim *sim, unsigned from, unsigned to, unsigned len, uint
 }
 
 /* Is it a numbered packet for this node, exactly as it was sent? */
-static bool recognise(struct sim_node *node, const struct packet *p, unsigned *ret_from,
+static bool recognise(struct sim_node *node, const uint8_t *p, uint32_t len, unsigned *ret_from,
 		      uint64_t *ret_number)
 {
 	size_t at = IPV4_HDR_MIN_LEN + UDP_HDR_LEN;
 	uint8_t expected[SIM_PACKET_MAX];
 	unsigned from;
 
-	if (p->len < at + MARK_LEN + NUMBER_LEN || p->len > sizeof(expected) ||
-	    memcmp(p->data + at, MARK, MARK_LEN))
+	if (len < at + MARK_LEN + NUMBER_LEN || len > sizeof(expected) ||
+	    memcmp(p + at, MARK, MARK_LEN))
 		return false;
-	from = p->data[15] - 1U;
-	memcpy(ret_number, p->data + at + MARK_LEN, NUMBER_LEN);
+	from = p[15] - 1U;
+	memcpy(ret_number, p + at + MARK_LEN, NUMBER_LEN);
 	if (from >= node->sim->n_nodes || *ret_number >= node->sim->flow[from][node->id].sent)
 		return false;
 	/* The wire may set CE on the way. */
-	build_numbered(expected, from, node->id, p->data[1], p->len, *ret_number);
+	build_numbered(expected, from, node->id, p[1], len, *ret_number);
 	*ret_from = from;
-	return !memcmp(expected, p->data, p->len);
+	return !memcmp(expected, p, len);
 }
 
 static void note_number(struct sim_flow *flow, uint64_t number)
@@ -174,70 +184,110 @@ bool sim_delivered(const struct sim *sim, unsigned from, unsigned to, uint64_t n
 	return number / 8 < flow->seen_len && flow->seen[number / 8] >> number % 8 & 1;
 }
 
-static void receive(struct sim_node *node, struct packet *p)
+static void keep(struct sim_packets *list, const uint8_t *p, uint32_t len)
+{
+	struct sim_packet *sp = calloc(1, sizeof(*sp) + len);
+
+	assert_non_null(sp);
+	sp->len = len;
+	memcpy(sp->data, p, len);
+	STAILQ_INSERT_TAIL(list, sp, entry);
+}
+
+static void receive(struct sim_node *node, const uint8_t *p, uint32_t len)
 {
 	uint64_t number;
 	unsigned from;
 
+	if (node->capture)
+		keep(&node->captured, p, len);
 	node->delivered++;
-	node->last_len = p->len < sizeof(node->last) ? p->len : (uint32_t)sizeof(node->last);
-	memcpy(node->last, p->data, node->last_len);
-	if (!recognise(node, p, &from, &number)) {
+	node->last_len = len < sizeof(node->last) ? len : (uint32_t)sizeof(node->last);
+	memcpy(node->last, p, node->last_len);
+	if (!recognise(node, p, len, &from, &number)) {
 		node->others++;
 		return;
 	}
 	note_number(&node->sim->flow[from][node->id], number);
 	if (node->echo)
-		sim_send(node->sim, node->id, from, p->len);
+		sim_send(node->sim, node->id, from, len);
 }
 
-static int device_read(void *ctx, struct packet *pkts, unsigned max)
+static int device_read(void *ctx, struct io_read *r)
 {
 	struct sim_node *node = ctx;
-	struct sim_packet *sp;
-	unsigned n = 0;
+	struct sim_packet *sp = STAILQ_FIRST(&node->from_host);
 
-	while (n < max && (sp = STAILQ_FIRST(&node->from_host))) {
-		struct packet *p = &pkts[n++];
+	if (!sp)
+		return 0;
+	STAILQ_REMOVE_HEAD(&node->from_host, entry);
+	r->len = sp->len;
+	r->drop = sp->drop;
+	r->vnet = sp->vnet;
+	memset(r->ip - 14, 0xee, 14); /* a TAP puts its frame header there */
+	memcpy(r->ip, sp->data, sp->len);
+	free(sp);
+	return 1;
+}
 
-		STAILQ_REMOVE_HEAD(&node->from_host, entry);
-		p->data = p->buf + PACKET_HEADROOM;
-		p->len = sp->len;
-		p->drop = sp->drop;
-		memcpy(p->data, sp->data, sp->len);
-		memset(p->data + sp->len, 0xee, PACKET_TAILROOM); /* what was there before */
-		free(sp);
+static int errno_of(enum drop refusal)
+{
+	switch (refusal) {
+	case DROP_DEVICE_DOWN:
+		return -EIO;
+	case DROP_SEND_FULL:
+		return -ENOBUFS;
+	default:
+		return -EPERM;
 	}
-	return (int)n;
 }
 
-static void device_write(void *ctx, struct packet *pkts, unsigned n)
+static int device_write(void *ctx, const struct vnet *vnet, const struct iovec *iov, unsigned n)
 {
+	static uint8_t whole[IO_PACKET_MAX], segment[IO_PACKET_MAX];
 	struct sim_node *node = ctx;
+	uint32_t len = 0;
+	struct gso gso;
 
+	if (node->refuse_write)
+		return errno_of(node->refuse_write);
+	if (node->refuse_merged && vnet->gso != VNET_GSO_NONE)
+		return -EINVAL;
 	for (unsigned i = 0; i < n; i++) {
-		if (!packet_alive(&pkts[i]))
-			continue;
-		/* A TAP would put its frame header there. */
-		memset(pkts[i].data - 14, 0xee, 14);
-		if (node->refuse_write)
-			pkts[i].drop = node->refuse_write;
-		else
-			receive(node, &pkts[i]);
+		assert_true(len + iov[i].iov_len <= sizeof(whole));
+		memcpy(whole + len, iov[i].iov_base, iov[i].iov_len);
+		len += (uint32_t)iov[i].iov_len;
 	}
+	if (vnet->gso == VNET_GSO_NONE) {
+		receive(node, whole, len);
+		return 0;
+	}
+	/* The host cuts what was merged. */
+	node->merged_writes++;
+	assert_true(vnet_check(vnet, whole, len));
+	assert_true(gso_begin(&gso, whole, len, vnet));
+	while ((len = gso_next(&gso, segment)))
+		receive(node, segment, len);
+	return 0;
 }
 
 const struct device_io sim_device_io = {.read = device_read, .write = device_write};
 
-void sim_host_done(struct sim *sim)
+static void empty(struct sim_packets *list)
 {
 	struct sim_packet *sp;
 
+	while ((sp = STAILQ_FIRST(list))) {
+		STAILQ_REMOVE_HEAD(list, entry);
+		free(sp);
+	}
+}
+
+void sim_host_done(struct sim *sim)
+{
 	for (unsigned i = 0; i < sim->n_nodes; i++) {
-		while ((sp = STAILQ_FIRST(&sim->node[i].from_host))) {
-			STAILQ_REMOVE_HEAD(&sim->node[i].from_host, entry);
-			free(sp);
-		}
+		empty(&sim->node[i].from_host);
+		empty(&sim->node[i].captured);
 		for (unsigned j = 0; j < SIM_MAX_NODES; j++)
 			free(sim->flow[i][j].seen);
 	}

@@ -158,63 +158,96 @@ static bool source_there(const struct sim_node *node, const struct endpoint *ep)
 	return !memcmp(&ep->source.in6, &node->addr[1].dst.in6.sin6_addr, 16);
 }
 
-static void udp_send(void *ctx, struct packet *pkts, unsigned n)
+static void send_datagram(struct sim_node *node, const struct udp_run *run, const uint8_t *data,
+			  uint32_t len)
+{
+	struct sim_datagram *d = calloc(1, sizeof(*d) + len);
+
+	assert_non_null(d);
+	d->sent_ns = node->sim->now_ns;
+	d->from = node->id;
+	d->src = node->addr[run->to.dst.family == AF_INET6];
+	d->dst.dst = run->to.dst;
+	d->tos = run->tos;
+	d->len = len;
+	memcpy(d->data, data, len);
+	put_on_wire(node, d);
+	free(d);
+}
+
+static void udp_send(void *ctx, struct udp_run *runs, unsigned n)
 {
 	struct sim_node *node = ctx;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct packet *p = &pkts[i];
-		struct sim_datagram *d;
+		struct udp_run *run = &runs[i];
+		uint32_t offset = 0;
 
-		if (!packet_alive(p))
-			continue;
 		assert_true(node->open);
 		if (node->refuse) {
-			p->drop = node->refuse;
+			run->drop = node->refuse;
+			run->n_dropped = run->n;
 			continue;
 		}
-		if (p->endpoint.has_source && !source_there(node, &p->endpoint))
-			p->endpoint.has_source = false;
-		d = calloc(1, sizeof(*d) + p->len);
-		assert_non_null(d);
-		d->sent_ns = node->sim->now_ns;
-		d->from = node->id;
-		d->src = node->addr[p->endpoint.dst.family == AF_INET6];
-		d->dst.dst = p->endpoint.dst;
-		d->tos = p->tos;
-		d->len = p->len;
-		memcpy(d->data, p->data, p->len);
-		put_on_wire(node, d);
-		free(d);
+		run->source_lost = run->to.has_source && !source_there(node, &run->to);
+		for (unsigned k = 0; k < run->n; k++) {
+			uint32_t len = k + 1U < run->n ? run->seg_len : run->len - offset;
+
+			assert_true(len && len <= run->seg_len);
+			send_datagram(node, run, run->data + offset, len);
+			offset += len;
+		}
+		assert_int_equal(offset, run->len);
 	}
 }
 
-static void fill_packet(struct packet *p, const struct sim_datagram *d)
+static void fill_message(struct udp_message *m, const struct sim_datagram *d)
 {
-	p->data = p->buf + PACKET_HEADROOM;
-	p->len = d->len;
-	p->drop = DROP_NONE;
-	p->tos = d->tos;
-	memcpy(p->data, d->data, d->len);
-	p->endpoint = d->src;
-	p->endpoint.has_source = true;
-	p->endpoint.source_ifindex = 1;
+	m->len = d->len;
+	m->gso_size = 0;
+	m->drop = DROP_NONE;
+	m->tos = d->tos;
+	memcpy(m->buf, d->data, d->len);
+	m->from = d->src;
+	m->from.has_source = true;
+	m->from.source_ifindex = 1;
 	if (d->dst.dst.family == AF_INET)
-		p->endpoint.source.in4 = d->dst.dst.in4.sin_addr;
+		m->from.source.in4 = d->dst.dst.in4.sin_addr;
 	else
-		p->endpoint.source.in6 = d->dst.dst.in6.sin6_addr;
+		m->from.source.in6 = d->dst.dst.in6.sin6_addr;
 }
 
-static int udp_receive(void *ctx, int family, struct packet *pkts, unsigned max)
+/* As UDP_GRO does it: the same sender and mark, equal lengths, the last may be
+ * shorter. */
+static bool joins(const struct udp_message *m, const struct sim_datagram *d)
+{
+	uint32_t seg = m->gso_size ? m->gso_size : m->len;
+
+	return m->len % seg == 0 && d->len && d->len <= seg && m->len / seg < 64 &&
+	       m->len + d->len <= IO_PACKET_MAX && d->tos == m->tos &&
+	       endpoint_same_dst(&m->from, &d->src);
+}
+
+static int udp_receive(void *ctx, int family, struct udp_message *msgs, unsigned max)
 {
 	struct sim_node *node = ctx;
 	struct sim_inbox *inbox = &node->inbox[family == AF_INET6];
 	struct sim_datagram *d;
 	unsigned n = 0;
 
-	while (node->open && n < max && (d = STAILQ_FIRST(inbox))) {
+	while (node->open && (d = STAILQ_FIRST(inbox))) {
+		struct udp_message *last = n ? &msgs[n - 1] : NULL;
+
+		if (last && last->len && joins(last, d)) {
+			last->gso_size = last->gso_size ? last->gso_size : last->len;
+			memcpy(last->buf + last->len, d->data, d->len);
+			last->len += d->len;
+		} else if (n < max) {
+			fill_message(&msgs[n++], d);
+		} else {
+			break;
+		}
 		STAILQ_REMOVE_HEAD(inbox, entry);
-		fill_packet(&pkts[n++], d);
 		free(d);
 	}
 	return (int)n;
@@ -265,12 +298,19 @@ static int udp_set_fwmark(void *ctx, uint32_t fwmark)
 	return 0;
 }
 
+static uint32_t udp_path_mtu(void *ctx, const struct endpoint *ep)
+{
+	(void)ep;
+	return ((const struct sim_node *)ctx)->path_mtu;
+}
+
 const struct udp_io sim_udp_io = {
 	.receive = udp_receive,
 	.send = udp_send,
 	.open = udp_open,
 	.close = udp_close,
 	.probe = udp_probe,
+	.path_mtu = udp_path_mtu,
 	.set_fwmark = udp_set_fwmark,
 };
 

@@ -139,14 +139,10 @@ static void handshake_queue(struct sim *sim)
 
 	le32_store(msg.type_le32, MESSAGE_COOKIE_REPLY);
 	while (q->n < HANDSHAKE_QUEUE_LEN) {
-		struct packet pkt = {
-			.data = (uint8_t *)&msg,
-			.len = sizeof(msg),
-			.type = MESSAGE_COOKIE_REPLY,
-		};
-
-		handshake_enqueue(&sim->node[1].lane, &pkt);
-		assert_true(pkt.taken);
+		assert_int_equal(handshake_enqueue(&sim->node[1].lane, MESSAGE_COOKIE_REPLY,
+						   (const uint8_t *)&msg, sizeof(msg),
+						   &sim->node[0].addr[0]),
+				 DROP_NONE);
 	}
 	inject_from_0(sim, &msg, sizeof(msg));
 }
@@ -284,6 +280,34 @@ static void spoofed(struct sim *sim)
 	sim_run(sim, SECOND);
 }
 
+/* A UDP packet that claims to be a TCP superpacket. */
+static void bad_vnet(struct sim *sim)
+{
+	const struct vnet lie = {
+		.gso = VNET_GSO_TCP4,
+		.needs_csum = true,
+		.gso_size = 100,
+		.csum_start = 20,
+		.csum_offset = 16,
+	};
+	uint8_t packet[400];
+
+	sim_build(packet, 4, 1, 2, 0, sizeof(packet));
+	sim_host_send_super(sim, 0, packet, sizeof(packet), &lie);
+}
+
+/* With DF, and 28 + 32 bytes more than the way takes. */
+static void too_big(struct sim *sim)
+{
+	uint8_t packet[1001];
+
+	sim->node[0].path_mtu = 1060;
+	lane_routes_changed(&sim->node[0].lane);
+	sim_build(packet, 4, 1, 2, 0, sizeof(packet));
+	packet[6] = 0x40;
+	sim_host_send(sim, 0, packet, sizeof(packet));
+}
+
 static void refused_by_device(struct sim *sim)
 {
 	sim->node[1].refuse_write = DROP_DEVICE_WRITE;
@@ -311,6 +335,8 @@ static const struct trigger triggers[] = {
 	{DROP_STAGE_FULL, stage_full},
 	{DROP_STAGE_PURGED, stage_purged},
 	{DROP_STAGE_MEMORY, stage_memory},
+	{DROP_BAD_VNET, bad_vnet},
+	{DROP_TOO_BIG, too_big},
 	{DROP_SEND, send_refused},
 	{DROP_SEND_FULL, send_full},
 	{DROP_BAD_MESSAGE, bad_message},

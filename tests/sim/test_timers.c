@@ -333,7 +333,6 @@ static void test_queued_handshake_while_down(void **state)
 {
 	struct sim *sim = sim_new(13, 2);
 	struct lane *lane = &sim->node[1].lane;
-	struct packet pkt = {.type = MESSAGE_INITIATION, .endpoint = sim->node[0].addr[0]};
 	const struct sim_datagram *d;
 	uint8_t buf[256];
 
@@ -345,9 +344,9 @@ static void test_queued_handshake_while_down(void **state)
 	sim_settle(sim);
 	d = sim_recorded(sim, 0, MESSAGE_INITIATION);
 	memcpy(buf, d->data, d->len);
-	pkt.data = buf;
-	pkt.len = d->len;
-	handshake_enqueue(lane, &pkt);
+	assert_int_equal(
+		handshake_enqueue(lane, MESSAGE_INITIATION, buf, d->len, &sim->node[0].addr[0]),
+		DROP_NONE);
 	assert_int_equal(lane->handshakes.n, 1);
 
 	/* It was in the queue when the device went down. */

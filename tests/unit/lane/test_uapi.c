@@ -59,30 +59,34 @@ static void world_random(void *ctx, void *buf, size_t len)
 	}
 }
 
-static int device_read(void *ctx, struct packet *pkts, unsigned max)
+static int device_read(void *ctx, struct io_read *r)
 {
 	(void)ctx;
-	(void)pkts;
+	(void)r;
+	return 0;
+}
+
+static int device_write(void *ctx, const struct vnet *vnet, const struct iovec *iov, unsigned n)
+{
+	(void)ctx;
+	(void)vnet;
+	(void)iov;
+	(void)n;
+	return 0;
+}
+
+static int udp_receive(void *ctx, int family, struct udp_message *msgs, unsigned max)
+{
+	(void)ctx;
+	(void)family;
+	(void)msgs;
 	(void)max;
 	return 0;
 }
 
-static void device_write(void *ctx, struct packet *pkts, unsigned n)
+static void udp_send(void *ctx, struct udp_run *runs, unsigned n)
 {
-	(void)ctx;
-	(void)pkts;
-	(void)n;
-}
-
-static int udp_receive(void *ctx, int family, struct packet *pkts, unsigned max)
-{
-	(void)family;
-	return device_read(ctx, pkts, max);
-}
-
-static void udp_send(void *ctx, struct packet *pkts, unsigned n)
-{
-	(void)pkts;
+	(void)runs;
 	((struct world *)ctx)->n_sent += n;
 }
 
@@ -121,7 +125,7 @@ static struct lane_env world_env;
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct device_io device = {w, device_read, device_write};
+	struct device_io device = {.ctx = w, .read = device_read, .write = device_write};
 	struct udp_io udp = {
 		.ctx = w,
 		.receive = udp_receive,
@@ -553,11 +557,12 @@ static void test_keepalive_begins(void **state)
 static void test_staged_go_out(void **state)
 {
 	static const uint8_t ip[20] = {0x45};
+	static const struct vnet plain;
 	struct world *w = *state;
 
 	assert_int_equal(set(w, "private_key=" PRIVATE "\npublic_key=" KEY_A "\n"), 0);
 	assert_int_equal(lane_set_up(&w->lane, true), 0);
-	peer_stage(&w->lane, TAILQ_FIRST(&w->lane.peers), ip, sizeof(ip));
+	peer_stage(&w->lane, TAILQ_FIRST(&w->lane.peers), ip, sizeof(ip), &plain);
 	uapi_set_begin(&w->set, &w->lane);
 	assert_int_equal(uapi_set_line(&w->set, "public_key=" KEY_A, 75), 0);
 	assert_int_equal(uapi_set_line(&w->set, "endpoint=192.0.2.1:1", 20), 0);

@@ -55,6 +55,7 @@ static inline uint8_t *batch_add(struct batch *b, const uint8_t *p, uint32_t len
 
 	assert_true(i < GRO_PACKETS_MAX);
 	b->before[i] = malloc(len);
+	b->pkts[i].zero_csum_allowed = true;
 	b->pkts[i].ip = malloc(len);
 	assert_non_null(b->before[i]);
 	assert_non_null(b->pkts[i].ip);

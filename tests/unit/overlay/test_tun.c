@@ -227,12 +227,13 @@ static void test_offloads_of_last_owner_cleared(void **state)
 static void test_adopt(void **state)
 {
 	static const struct {
-		int flags, want_err;
+		int flags;
 		enum tun_kind want_kind;
+		bool want_vnet_hdr;
 	} cases[] = {
-		{IFF_TUN | IFF_NO_PI, 0, TUN_KIND_TUN},
-		{IFF_TAP | IFF_NO_PI, 0, TUN_KIND_TAP},
-		{IFF_TUN | IFF_NO_PI | IFF_VNET_HDR, -EINVAL, TUN_KIND_TUN},
+		{IFF_TUN | IFF_NO_PI, TUN_KIND_TUN, false},
+		{IFF_TAP | IFF_NO_PI, TUN_KIND_TAP, false},
+		{IFF_TUN | IFF_NO_PI | IFF_VNET_HDR, TUN_KIND_TUN, true},
 	};
 
 	(void)state;
@@ -241,15 +242,55 @@ static void test_adopt(void **state)
 		struct tun tun = {.fd = 4711};
 		int fd = raw_open("sl7", cases[i].flags);
 
-		assert_int_equal(tun_adopt(fd, &tun), cases[i].want_err);
-		assert_int_equal(tun.fd, cases[i].want_err ? 4711 : fd);
-		assert_int_equal(!!(fcntl(fd, F_GETFD) & FD_CLOEXEC), !cases[i].want_err);
-		assert_int_equal(!!(fcntl(fd, F_GETFL) & O_NONBLOCK), !cases[i].want_err);
-		if (!cases[i].want_err) {
-			assert_int_equal(tun.kind, cases[i].want_kind);
-			assert_string_equal(tun.name, "sl7");
-		}
+		assert_int_equal(tun_adopt(fd, TUN_OFFLOAD_CSUM | TUN_OFFLOAD_TSO, &tun), 0);
+		assert_int_equal(tun.fd, fd);
+		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+		assert_int_equal(tun.kind, cases[i].want_kind);
+		assert_string_equal(tun.name, "sl7");
+		assert_int_equal(tun.vnet_hdr_len != 0, cases[i].want_vnet_hdr);
+		assert_int_equal(tun.offloads, cases[i].want_vnet_hdr ? 0x07 : 0);
+		assert_int_equal(tso_of("sl7"), cases[i].want_vnet_hdr);
 		close(fd);
+	}
+}
+
+/* What is asked for, and what this kernel is known to grant (masks of
+ * drivers/net/tun.c:set_offload()). */
+static void test_negotiation(void **state)
+{
+	static const struct {
+		bool vnet_hdr;
+		unsigned asked, want;
+	} cases[] = {
+		{false, TUN_OFFLOAD_ALL, 0},
+		{true, 0, 0},
+		{true, TUN_OFFLOAD_CSUM, 0x01},
+		{true, TUN_OFFLOAD_TSO, 0}, /* nothing goes without checksums */
+		{true, TUN_OFFLOAD_CSUM | TUN_OFFLOAD_TSO, 0x07},
+	};
+
+	(void)state;
+	need_netns();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tun_open_args args = {
+			.name = "sl8",
+			.kind = TUN_KIND_TAP,
+			.vnet_hdr = cases[i].vnet_hdr,
+			.offloads = cases[i].asked,
+		};
+		struct tun tun;
+		int size = 0;
+
+		assert_int_equal(tun_open(&args, &tun), 0);
+		assert_int_equal(tun.offloads, cases[i].want);
+		assert_int_equal(tso_of("sl8"), (cases[i].want & TUN_OFFLOAD_TSO) != 0);
+		assert_int_equal(ioctl(tun.fd, TUNGETVNETHDRSZ, &size), 0);
+		if (cases[i].vnet_hdr)
+			assert_int_equal(tun.vnet_hdr_len, size);
+		else
+			assert_int_equal(tun.vnet_hdr_len, 0);
+		close(tun.fd);
 	}
 }
 
@@ -271,11 +312,11 @@ static void test_adopt_something_else(void **state)
 		int fd = open(cases[i].path, O_RDONLY);
 
 		assert_true(fd >= 0);
-		assert_int_equal(tun_adopt(fd, &tun), cases[i].want_err);
+		assert_int_equal(tun_adopt(fd, 0, &tun), cases[i].want_err);
 		assert_int_equal(fcntl(fd, F_GETFD), 0);
 		close(fd);
 	}
-	assert_int_equal(tun_adopt(-1, &tun), -EBADF);
+	assert_int_equal(tun_adopt(-1, 0, &tun), -EBADF);
 	assert_int_equal(tun.fd, 4711);
 }
 
@@ -483,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_names_taken),
 		cmocka_unit_test(test_offloads_of_last_owner_cleared),
 		cmocka_unit_test(test_adopt),
+		cmocka_unit_test(test_negotiation),
 		cmocka_unit_test(test_adopt_something_else),
 		cmocka_unit_test(test_tunnel_gso),
 		cmocka_unit_test(test_open_errors),

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "offloads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "lane.h"
+#include "log.h"
+#include "udp.h"
+
+extern char **environ;
+
+static const char *read_variable(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+/* A misspelt escape hatch must not pass in silence. */
+static void warn_unknown_variables(void)
+{
+	for (char **e = environ; e && *e; e++) {
+		const char *equals = strchr(*e, '='), *near;
+		char name[64];
+		bool known;
+
+		if (!equals || strncmp(*e, "SEALANE_", 8) || (size_t)(equals - *e) >= sizeof(name))
+			continue;
+		memcpy(name, *e, (size_t)(equals - *e));
+		name[equals - *e] = '\0';
+		near = policy_nearest_variable(name, &known);
+		if (!known && near)
+			log_error("environment: %s is not known; did you mean %s?", name, near);
+		else if (!known)
+			log_error("environment: %s is not known", name);
+	}
+}
+
+int offloads_choose(struct offloads *o)
+{
+	const char *knob = getenv("SEALANE_ZERO_CSUM_GRO");
+	struct utsname uts;
+
+	*o = (struct offloads){0};
+	warn_unknown_variables();
+	if (!zero_csum_knob_parse(knob, &o->zero_csum)) {
+		log_error("SEALANE_ZERO_CSUM_GRO=%s: must be auto, on or off", knob);
+		return -EINVAL;
+	}
+	if (!uname(&uts))
+		o->release = kernel_release_from_uname(uts.release, uts.version);
+	for (unsigned i = 0; i < N_OFFLOADS; i++)
+		o->state[i] = policy_offload((enum offload)i, &o->release, read_variable, NULL);
+	return 0;
+}
+
+void offloads_device_args(const struct offloads *o, struct device_args *args)
+{
+	args->vnet_hdr = o->state[OFFLOAD_VNET_HDR].on;
+	args->offloads = 0;
+	if (o->state[OFFLOAD_TUN_GSO].on)
+		args->offloads = TUN_OFFLOAD_CSUM | TUN_OFFLOAD_TSO | TUN_OFFLOAD_USO;
+	if (o->state[OFFLOAD_TUN_GSO].on && o->state[OFFLOAD_TUNNEL_GSO].on)
+		args->offloads |= TUN_OFFLOAD_TUNNEL;
+	args->want_tunnel_gso = o->state[OFFLOAD_TUNNEL_GSO].on;
+}
+
+/* Switches @which off for a reason found out here, unless it is off already. */
+static void narrow(struct offloads *o, enum offload which, bool accepted, const char *reason)
+{
+	struct policy_state *s = &o->state[which];
+
+	if (!s->on || accepted)
+		return;
+	s->on = false;
+	snprintf(s->reason, sizeof(s->reason), "%s", reason);
+}
+
+static void try_device(struct offloads *o, const struct device *device, struct gro_config *gro)
+{
+	unsigned offloads = device_offloads(device);
+	bool tcp4, tcp6, udp, tunnel;
+
+	narrow(o, OFFLOAD_VNET_HDR, device_vnet_hdr_len(device), "the device has no vnet header");
+	narrow(o, OFFLOAD_TUN_GSO, offloads & TUN_OFFLOAD_TSO,
+	       "the kernel did not grant it on the device");
+	narrow(o, OFFLOAD_TUNNEL_GSO, offloads & TUN_OFFLOAD_TUNNEL,
+	       "the kernel did not grant it on the device");
+
+	tcp4 = device_probe_merge(device, DEVICE_MERGE_TCP4);
+	tcp6 = device_probe_merge(device, DEVICE_MERGE_TCP6);
+	udp = device_probe_merge(device, DEVICE_MERGE_UDP);
+	tunnel = device_probe_merge(device, DEVICE_MERGE_TUNNEL);
+	narrow(o, OFFLOAD_TUN_TCP_GRO, tcp4 && tcp6,
+	       "the kernel refuses TCP superpackets on the device");
+	narrow(o, OFFLOAD_TUN_UDP_GRO, udp, "the kernel refuses UDP superpackets on the device");
+	narrow(o, OFFLOAD_TUNNEL_GSO, tunnel,
+	       "the kernel refuses UDP-tunnel superpackets on this kind of device");
+
+	gro->tcp4 = gro->tcp6 = o->state[OFFLOAD_TUN_TCP_GRO].on;
+	gro->udp = o->state[OFFLOAD_TUN_UDP_GRO].on;
+	gro->tunnel = o->state[OFFLOAD_TUNNEL_GSO].on;
+}
+
+static void apply_zero_csum(struct offloads *o, struct lane *lane, struct control_info *info)
+{
+	struct gro_config *gro = &lane->offload.gro;
+	struct zero_csum_question q = {
+		.release = o->release,
+		.knob = o->zero_csum,
+		.tunnel_writes = gro->tunnel,
+		.ends_here = true,
+		.inner_mergeable = true,
+	};
+	struct zero_csum_answer here = policy_zero_csum(&q), forwarded, real;
+
+	q.ends_here = false;
+	forwarded = policy_zero_csum(&q);
+	gro->zero_csum = gro->udp && here.verdict == ZERO_CSUM_AS_UDP_L4 ? GRO_ZERO_CSUM_UDP_L4
+									 : GRO_ZERO_CSUM_NEVER;
+	lane->offload.zero_csum_forwarded = forwarded.verdict == ZERO_CSUM_AS_UDP_L4;
+	real = policy_encap_udp_l4(&o->release, ZERO_CSUM_UNPROBED);
+	gro->encap_udp_l4 = gro->udp && real.verdict == ZERO_CSUM_AS_UDP_L4;
+	capability_note(info, "zero_csum_gro",
+			here.verdict == ZERO_CSUM_AS_TUNNEL ||
+				gro->zero_csum == GRO_ZERO_CSUM_UDP_L4,
+			"%s", here.reason);
+	capability_note(info, "encap_udp_gro", gro->encap_udp_l4, "%s", real.reason);
+}
+
+static void try_sockets(struct offloads *o, struct udp *udp, struct lane *lane)
+{
+	unsigned segments = o->state[OFFLOAD_UDP_GSO].on ? udp_probe_segments() : 1;
+	unsigned known_good = policy_udp_segments(&o->release);
+	char reason[POLICY_REASON_LEN];
+
+	narrow(o, OFFLOAD_UDP_GSO, segments > 1, "a loopback socket does not take UDP_SEGMENT");
+	lane->offload.udp_segments = segments;
+	lane->offload.udp_never_equal = policy_udp_never_equal(&o->release);
+	if (o->state[OFFLOAD_UDP_GSO].on) {
+		snprintf(reason, sizeof(reason), "%u datagrams a send, tried (%u by release)%s",
+			 segments, known_good,
+			 lane->offload.udp_never_equal ? ", never all equal on this kernel" : "");
+		memcpy(o->state[OFFLOAD_UDP_GSO].reason, reason, sizeof(reason));
+	}
+	udp_use_gro(udp, o->state[OFFLOAD_UDP_GRO].on);
+}
+
+void offloads_apply(struct offloads *o, const struct device *device, struct udp *udp,
+		    struct lane *lane, struct control_info *info)
+{
+	struct gro_config *gro = &lane->offload.gro;
+
+	try_device(o, device, gro);
+	try_sockets(o, udp, lane);
+	lane->offload.ecn = o->state[OFFLOAD_ECN].on;
+	for (unsigned i = 0; i < N_OFFLOADS; i++) {
+		if (i != OFFLOAD_SIMD)
+			capability_note(info, offload_name((enum offload)i), o->state[i].on, "%s",
+					o->state[i].reason);
+	}
+	apply_zero_csum(o, lane, info);
+}

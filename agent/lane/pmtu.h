@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Paths narrower than the device. The kernel knows the MTU of a way; we ask it
+ * once per peer and change of routes, cut TCP superpackets to fit, and tell the
+ * sender of what is too long and may not be fragmented. What may be goes out
+ * singly and is fragmented by the kernel (outer packets carry no DF). Per peer:
+ * another peer's path is another matter. Lane's thread.
+ */
+#ifndef SEALANE_LANE_PMTU_H
+#define SEALANE_LANE_PMTU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lane;
+struct peer;
+struct super;
+
+/* Looks at the peer's way again if routes or its endpoint have changed since:
+ * sticky source, MTU. Before sending. */
+void pmtu_check_path(struct lane *lane, struct peer *peer);
+
+/* The kernel refused a run of several datagrams to @peer with @err (they went out
+ * singly): look at the path, or use no more runs on it until it changes. */
+void pmtu_run_refused(struct lane *lane, struct peer *peer, int err);
+
+/* Longest inner packet that needs no fragments on the way to @peer. */
+uint32_t pmtu_inner(const struct lane *lane, const struct peer *peer);
+
+/*
+ * Is the packet (or each segment of the superpacket) too long for the way and
+ * forbidden to be fragmented? *ret_mtu is then what its sender is to be told. A
+ * TCP superpacket is made to be cut finer instead, and fits.
+ */
+bool pmtu_exceeded(const struct lane *lane, struct super *s, uint32_t *ret_mtu);
+
+#endif
