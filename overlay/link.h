@@ -21,6 +21,9 @@ struct link_info {
 	uint32_t flags; /* IFF_* */
 	uint8_t mac[6];
 	bool has_mac;
+	/* Limits of superpackets, 0 when the kernel does not tell; the IPv4 one
+	 * came with Linux 6.3. */
+	uint32_t gso_max_size, gso_ipv4_max_size, gso_max_segs;
 };
 
 /* -ENODEV when there is none. */

@@ -99,8 +99,9 @@ static void drain_sockets(struct daemon *d, int family)
 {
 	for (int i = 0; i < BATCHES_PER_WAKEUP; i++) {
 		if (ingress_run(&d->lane, family) < MESSAGES_MAX)
-			return;
+			break;
 	}
+	follow_limits(d);
 }
 
 static void on_udp4(uv_poll_t *poll, int status, int events)

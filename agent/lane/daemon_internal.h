@@ -47,9 +47,10 @@ struct daemon {
 	uv_signal_t sigterm, sigint;
 
 	/* follow.c */
-	struct monitor *monitor;	 /* where the sockets are: routes, and the
-					    device until it moves */
-	struct monitor *device_monitor;	 /* where the device is, once it moved */
+	struct monitor *monitor;	/* where the sockets are: routes, and the
+					   device until it moves */
+	struct monitor *device_monitor; /* where the device is, once it moved */
+	uint64_t limits_read_ns;
 	struct nl *device_nl;		 /* where the device is, once it moved */
 	struct monitor *retired_monitor; /* replaced while it was being read */
 	struct watch on_monitor, on_device_monitor;
@@ -64,6 +65,9 @@ void daemon_stop(struct daemon *d, const char *why);
 /* Netlink. start reads the device's state and then follows it. */
 int follow_start(struct daemon *d);
 void follow_stop(struct daemon *d);
+/* Reads the device's superpacket limits again if that was a second ago: the kernel
+ * tells nobody when they change. Called while packets are written. */
+void follow_limits(struct daemon *d);
 
 /* Fill in the capabilities the control socket shows. */
 void daemon_note_device(struct daemon *d);

@@ -19,13 +19,37 @@
 #include "overlay/nl.h"
 #include "udp.h"
 
+#define LIMITS_PERIOD_NS NSEC_PER_SEC
+
 static void refind_device(struct daemon *d);
+
+static void apply_limits(struct daemon *d, const struct link_info *link)
+{
+	uint32_t max_size = link->gso_max_size;
+
+	if (link->gso_ipv4_max_size && link->gso_ipv4_max_size < max_size)
+		max_size = link->gso_ipv4_max_size;
+	lane_set_gso_limits(&d->lane, max_size, link->gso_max_segs);
+	d->limits_read_ns = d->lane.now_ns;
+}
+
+void follow_limits(struct daemon *d)
+{
+	struct link_info link;
+
+	if (d->lane.now_ns - d->limits_read_ns < LIMITS_PERIOD_NS)
+		return;
+	d->limits_read_ns = d->lane.now_ns;
+	if (!device_refind(d->device, d->device_nl ? d->device_nl : d->nl, &link))
+		apply_limits(d, &link);
+}
 
 static void apply_link(struct daemon *d, const struct link_info *link)
 {
 	bool up = link->flags & IFF_UP;
 	int err;
 
+	apply_limits(d, link);
 	if (link->mtu != d->lane.mtu) {
 		lane_set_mtu(&d->lane, link->mtu);
 		log_verbose("MTU %u", link->mtu);

@@ -162,6 +162,19 @@ void lane_set_mtu(struct lane *lane, uint32_t mtu)
 	lane->mtu = mtu;
 }
 
+void lane_set_gso_limits(struct lane *lane, uint32_t max_size, uint32_t max_segs)
+{
+	enum { FRAME_HDR_LEN = 14 };
+	struct gro_config *gro = &lane->offload.gro;
+
+	gro->max_len = IO_PACKET_MAX;
+	if (max_size > FRAME_HDR_LEN + 1 && max_size - FRAME_HDR_LEN - 1 < gro->max_len)
+		gro->max_len = max_size - FRAME_HDR_LEN - 1;
+	gro->max_segments = GRO_PIECES_MAX;
+	if (max_segs && max_segs < gro->max_segments)
+		gro->max_segments = max_segs;
+}
+
 void lane_set_private_key(struct lane *lane, const uint8_t key[WG_KEY_LEN])
 {
 	struct noise_local local;

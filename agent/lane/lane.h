@@ -99,6 +99,11 @@ void lane_expire(struct lane *lane);
 int lane_set_up(struct lane *lane, bool up);
 void lane_set_mtu(struct lane *lane, uint32_t mtu);
 
+/* The device's own limits of superpackets, Ethernet header included (0: not told):
+ * nothing longer is written, or the kernel would cut it down to single segments
+ * (net/core/dev.c:gso_features_check()). */
+void lane_set_gso_limits(struct lane *lane, uint32_t max_size, uint32_t max_segs);
+
 /* Configuration, as wg gives it. */
 
 /* All zero: no identity. Removes a peer that has our own public key. */

@@ -90,6 +90,28 @@ static void test_get(void **state)
 	end(&f);
 }
 
+static void test_superpacket_limits(void **state)
+{
+	struct link_info link;
+	char command[200];
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TUN_KIND_TAP);
+	assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+	assert_int_equal(link.gso_max_size, 65536);
+	assert_int_equal(link.gso_max_segs, 65535);
+	snprintf(command, sizeof(command), "ip link set %s gso_max_size 30000 gso_max_segs 20",
+		 f.tun.name);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+	assert_int_equal(link.gso_max_size, 30000);
+	assert_int_equal(link.gso_max_segs, 20);
+	/* Set along with the other by kernels that have it (6.3). */
+	assert_true(!link.gso_ipv4_max_size || link.gso_ipv4_max_size == 30000);
+	end(&f);
+}
+
 static void test_get_tun_has_no_mac(void **state)
 {
 	struct link_info link;
@@ -433,6 +455,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_get),
+		cmocka_unit_test(test_superpacket_limits),
 		cmocka_unit_test(test_get_tun_has_no_mac),
 		cmocka_unit_test(test_get_none),
 		cmocka_unit_test(test_set_each_field),
