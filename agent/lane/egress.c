@@ -241,8 +241,10 @@ static uint8_t outer_tos(const struct lane *lane, const struct super *s)
  * number them. */
 static bool cut_train(struct lane *lane, struct out_batch *b, struct super *s, struct gso *gso)
 {
-	uint32_t mtu = pmtu_inner(lane, s->peer);
-	unsigned first_car = b->n_datagrams, n = 0;
+	const uint32_t mtu = pmtu_inner(lane, s->peer);
+	const uint32_t used_before = b->cut_used, flows_before = b->n_flows;
+	const unsigned first_car = b->n_datagrams;
+	unsigned n = 0;
 	uint64_t first;
 
 	open_flow(b, s->peer, outer_tos(lane, s));
@@ -255,6 +257,8 @@ static bool cut_train(struct lane *lane, struct out_batch *b, struct super *s, s
 		 * again and again otherwise. */
 		keypair_end_sending(s->keypair);
 		b->n_datagrams = first_car;
+		b->cut_used = used_before;
+		b->n_flows = flows_before;
 		return false;
 	}
 	train_seal(lane->train, s->keypair, first, &b->car[first_car], n);

@@ -276,19 +276,25 @@ void lane_withdraw_merging(struct lane *lane, const struct vnet *v)
 {
 	struct gro_config *gro = &lane->offload.gro;
 	const char *what = "TCP";
+	bool was_on;
 
 	lane->stats.merges_refused++;
 	if (v->tunnel != VNET_TUNNEL_NONE) {
+		was_on = gro->tunnel;
 		gro->tunnel = false;
 		what = "UDP-tunnel";
 	} else if (v->gso == VNET_GSO_UDP) {
+		was_on = gro->udp;
 		gro->udp = false;
 		what = "UDP";
 	} else {
+		was_on = gro->tcp4 || gro->tcp6;
 		gro->tcp4 = gro->tcp6 = false;
 	}
-	log_info("the kernel refused a merged %s packet: packets are delivered singly from now on",
-		 what);
+	if (was_on)
+		log_info("the kernel refused a merged %s packet: they are delivered singly from "
+			 "now on",
+			 what);
 }
 
 void lane_routes_changed(struct lane *lane)

@@ -237,6 +237,31 @@ static void test_narrow_path_answer(void **state)
 	sim_free(sim);
 }
 
+/* The session's numbers run out in the middle of a batch of several peers: what was
+ * cut already must not be mixed up with what comes after it. */
+static void test_numbers_run_out(void **state)
+{
+	struct sim *sim = sim_new(36, 3);
+	struct vnet v = build_tcp(3000, 1000, 1);
+
+	(void)state;
+	sim_connect(sim, 0, 1, AF_INET);
+	sim_connect(sim, 0, 2, AF_INET);
+	sim_send(sim, 0, 1, SIM_PING_LEN);
+	sim_send(sim, 0, 2, SIM_PING_LEN);
+	sim_run(sim, 10 * SECOND);
+	sim->node[1].capture = true;
+	sim_peer(sim, 0, 1)->slots.current->send_counter = REJECT_AFTER_MESSAGES - 2;
+	sim_send(sim, 0, 2, 500);
+	send_super(sim, &v, 3000);
+	sim_send(sim, 0, 2, 700);
+	sim_run(sim, SECOND);
+	assert_int_equal(sim->flow[0][2].delivered, 3);
+	expect_segments(sim, &v, 3000);
+	assert_int_equal(sim_drops(&sim->node[1]) + sim_drops(&sim->node[2]), 0);
+	sim_free(sim);
+}
+
 /* Two flows that alternate, over a wire that keeps their order: each becomes one. */
 static void test_two_flows(void **state)
 {
@@ -275,6 +300,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_merging_refused, sim_teardown),
 		cmocka_unit_test_teardown(test_narrow_path, sim_teardown),
 		cmocka_unit_test_teardown(test_narrow_path_answer, sim_teardown),
+		cmocka_unit_test_teardown(test_numbers_run_out, sim_teardown),
 		cmocka_unit_test_teardown(test_two_flows, sim_teardown),
 	};
 
