@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "agent/lane/daemon.h"
+#include "agent/lane/kernel_probe.h"
 #include "agent/lane/log.h"
 
 struct options {
@@ -24,7 +26,7 @@ struct options {
 
 static const char usage[] =
 	"usage: sealaned [-f|--foreground] IFNAME\n"
-	"       sealaned --version | --help\n"
+	"       sealaned --probe | --version | --help\n"
 	"Userspace WireGuard device IFNAME; configure it with wg(8). See sealaned(8).\n";
 
 /* Environment */
@@ -66,27 +68,25 @@ static int env_device(enum device_choice *ret)
 	return 0;
 }
 
-static int env_log(struct options *o)
+static void env_log(struct options *o)
 {
 	const char *text = getenv("LOG_LEVEL");
 	enum log_level level = LOG_INFO;
 
-	if (text && *text && !log_level_parse(text, &level)) {
-		log_error("LOG_LEVEL=%s: must be silent, error, info or verbose", text);
-		return -EINVAL;
-	}
+	if (text && *text && !log_level_parse(text, &level))
+		log_error("LOG_LEVEL=%s is none of silent, error, info, verbose: taken as info",
+			  text);
 	o->keep_stderr = text && *text && level != LOG_SILENT;
-	log_setup(level, o->daemon.device.name);
-	return 0;
+	log_setup(level);
 }
 
 static int read_environment(struct options *o)
 {
 	const char *foreground = getenv("WG_PROCESS_FOREGROUND");
-	int err = env_log(o);
+	int err;
 
-	if (!err)
-		err = env_fd("WG_TUN_FD", &o->daemon.device.tun_fd);
+	env_log(o);
+	err = env_fd("WG_TUN_FD", &o->daemon.device.tun_fd);
 	if (!err)
 		err = env_fd("WG_UAPI_FD", &o->daemon.uapi_fd);
 	if (!err)
@@ -96,21 +96,53 @@ static int read_environment(struct options *o)
 	return err;
 }
 
+/* --probe: what a lane will read at its start (kernel_probe.h). */
+static int probe_kernel(void)
+{
+	static const char *const words[] = {
+		[ZERO_CSUM_UNPROBED] = "not possible",
+		[ZERO_CSUM_PROBE_PASSED] = "passed",
+		[ZERO_CSUM_PROBE_FAILED] = "failed",
+	};
+	struct kernel_probe probe;
+	struct utsname uts;
+	int err;
+
+	kernel_probe_run(KERNEL_PROBE_SUPERPACKET, &probe);
+	printf("UDP superpackets into a tunnel of this host: %s: %s\n", words[probe.result],
+	       probe.reason);
+	if (probe.result == ZERO_CSUM_UNPROBED)
+		return 1;
+	err = uname(&uts) < 0 ? -errno : kernel_probe_store(KERNEL_PROBE_PATH, &uts, probe.result);
+	if (err) {
+		fprintf(stderr, "sealaned: cannot write %s: %s\n", KERNEL_PROBE_PATH,
+			strerror(-err));
+		return 1;
+	}
+	printf("kept for kernel %s in %s\n", uts.release, KERNEL_PROBE_PATH);
+	return probe.result == ZERO_CSUM_PROBE_PASSED ? 0 : 1;
+}
+
 /* Arguments. Returns the exit status to end with, or -1 to go on. */
 static int read_arguments(int argc, char **argv, struct options *o)
 {
 	static const struct option long_options[] = {
 		{"foreground", no_argument, NULL, 'f'},
+		{"probe", no_argument, NULL, 'p'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
+	bool probe = false;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "fvh", long_options, NULL)) != -1) {
 		switch (opt) {
 		case 'f':
 			o->foreground = true;
+			break;
+		case 'p':
+			probe = true;
 			break;
 		case 'v':
 			printf("sealaned %s\n", SEALANE_VERSION);
@@ -123,7 +155,9 @@ static int read_arguments(int argc, char **argv, struct options *o)
 			return 1;
 		}
 	}
-	if (optind + 1 != argc) {
+	if (probe && optind == argc)
+		return probe_kernel();
+	if (probe || optind + 1 != argc) {
 		fputs(usage, stderr);
 		return 1;
 	}
@@ -163,6 +197,7 @@ static void tell_ready(int ready_fd, bool keep_stderr)
 		if (!keep_stderr) {
 			dup2(null, STDOUT_FILENO);
 			dup2(null, STDERR_FILENO);
+			log_use_syslog();
 		}
 		close(null);
 	}
@@ -173,13 +208,31 @@ static void tell_ready(int ready_fd, bool keep_stderr)
 	close(ready_fd);
 }
 
+/* Descriptors 0 to 2 must be there before any other is opened: whatever got such a
+ * number would be written over later. */
+static bool fill_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {0};
 	struct daemon *daemon = NULL;
 	char err_text[DAEMON_ERR_LEN] = "";
-	int ready_fd = -1, status = read_arguments(argc, argv, &o), err;
+	int ready_fd = -1, status, err;
 
+	if (!fill_standard_fds())
+		return 1;
+	status = read_arguments(argc, argv, &o);
 	if (status >= 0)
 		return status;
 	if (sodium_init() < 0) {
@@ -199,10 +252,12 @@ int main(int argc, char **argv)
 	if (!err)
 		err = daemon_start(daemon, err_text);
 	if (err) {
-		log_error("%s", err_text);
+		if (*err_text)
+			log_error("%s", err_text);
 		daemon_free(daemon);
 		return 1;
 	}
+	log_name(o.daemon.device.name);
 	if (ready_fd >= 0)
 		tell_ready(ready_fd, o.keep_stderr);
 	log_verbose("started");

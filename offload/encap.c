@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encap.h"
 
+#include <string.h>
+
 #include "be.h"
 
 enum {
@@ -75,6 +77,61 @@ enum encap_kind encap_table_find(const struct encap_table *t, uint16_t port)
 		if (t->port[i].port == port)
 			return (enum encap_kind)t->port[i].kind;
 	return ENCAP_NONE;
+}
+
+/* Takes "PORT=" off *text. 0: it does not begin with that. */
+static uint16_t take_port(const char **text)
+{
+	const char *p = *text;
+	uint32_t port = 0;
+
+	for (; *p >= '0' && *p <= '9' && port <= UINT16_MAX; p++)
+		port = port * 10 + (uint32_t)(*p - '0');
+	if (*p != '=' || port > UINT16_MAX)
+		return 0;
+	*text = p + 1;
+	return (uint16_t)port;
+}
+
+/* Takes the name of a kind, which a comma or the end follows, off *text. */
+static enum encap_kind take_kind(const char **text)
+{
+	static const struct {
+		const char *name;
+		enum encap_kind kind;
+	} kinds[] = {
+		{"vxlan", ENCAP_VXLAN},
+		{"geneve", ENCAP_GENEVE},
+		{"ip", ENCAP_BAREUDP_IP},
+		{"mpls", ENCAP_BAREUDP_MPLS},
+	};
+	const size_t len = strcspn(*text, ",");
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strlen(kinds[i].name) == len && !memcmp(kinds[i].name, *text, len)) {
+			*text += len;
+			return kinds[i].kind;
+		}
+	return ENCAP_NONE;
+}
+
+bool encap_table_parse(struct encap_table *t, const char *text)
+{
+	struct encap_table parsed = *t;
+	enum encap_kind kind;
+	uint16_t port;
+
+	while (*text) {
+		port = take_port(&text);
+		kind = port ? take_kind(&text) : ENCAP_NONE;
+		if (kind == ENCAP_NONE || !encap_table_set(&parsed, port, kind))
+			return false;
+		if (*text && !*++text) /* nothing behind the comma */
+			return false;
+	}
+	*t = parsed;
+	return true;
 }
 
 /* The version an ethertype promises; 0: not IP. */

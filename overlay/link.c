@@ -75,7 +75,7 @@ int link_set(struct nl *nl, int ifindex, const struct link_change *change)
 		return set_fields(nl, ifindex, change);
 
 	fields.set_up = false;
-	if (fields.set_mtu || fields.set_mac || fields.set_arp)
+	if (fields.set_mtu || fields.set_txqlen || fields.set_mac || fields.set_arp)
 		err = set_fields(nl, ifindex, &fields);
 	if (!err)
 		err = set_addr_gen_none(nl, ifindex);
@@ -200,6 +200,8 @@ static int set_fields(struct nl *nl, int ifindex, const struct link_change *chan
 		put_flag(ifi, IFF_NOARP, !change->arp);
 	if (change->set_mtu)
 		mnl_attr_put_u32(&req.nlh, IFLA_MTU, change->mtu);
+	if (change->set_txqlen)
+		mnl_attr_put_u32(&req.nlh, IFLA_TXQLEN, change->txqlen);
 	if (change->set_mac)
 		mnl_attr_put(&req.nlh, IFLA_ADDRESS, sizeof(change->mac), change->mac);
 	return nl_call(nl, &req.nlh, NULL, NULL);

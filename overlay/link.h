@@ -37,12 +37,13 @@ int link_get_index(struct nl *nl, int ifindex, struct link_info *ret);
  * before a refused one stay changed. -EINVAL also for a MAC that is not unicast.
  */
 struct link_change {
-	bool set_mtu, set_up, set_arp, set_mac;
+	bool set_mtu, set_txqlen, set_up, set_arp, set_mac;
 	bool set_addr_gen_none; /* IPv6 makes up no link-local address */
 	uint32_t mtu;
-	bool up;	/* IFF_UP */
-	bool arp;	/* false: IFF_NOARP on */
-	uint8_t mac[6]; /* unicast */
+	uint32_t txqlen; /* packets the device may hold until they are read */
+	bool up;	 /* IFF_UP */
+	bool arp;	 /* false: IFF_NOARP on */
+	uint8_t mac[6];	 /* unicast */
 };
 int link_set(struct nl *nl, int ifindex, const struct link_change *change);
 int link_delete(struct nl *nl, int ifindex);

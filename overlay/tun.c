@@ -138,7 +138,7 @@ const char *tun_strerror(int err, const char *name, char *buf, unsigned long buf
 	default:
 		text = strerror(err);
 	}
-	snprintf(buf, buf_len, "%s: %s", name ? name : "", text);
+	snprintf(buf, buf_len, "%s: %s", name && *name ? name : "\"\"", text);
 	return buf;
 }
 

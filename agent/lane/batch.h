@@ -51,6 +51,7 @@ static inline bool super_alive(const struct super *s)
 
 struct out_batch {
 	unsigned n;
+	bool drained; /* the device had no more */
 	struct super super[SUPERS_MAX];
 	uint8_t *read_arena;
 	uint8_t *cut_arena;

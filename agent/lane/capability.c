@@ -38,13 +38,22 @@ void daemon_note_device(struct daemon *d)
 	capability_note(&d->info, "tap_device", tap, "%s", device_reason(d->device));
 }
 
+static void note_closed(struct daemon *d, const char *name)
+{
+	capability_note(&d->info, name, false,
+			"no socket: the device is down or its port could not be had");
+}
+
 void daemon_note_sockets(struct daemon *d)
 {
 	int granted = udp_buffer_len(d->udp) / 2, fd4 = udp_fd(d->udp, AF_INET),
 	    fd6 = udp_fd(d->udp, AF_INET6);
 
-	if (fd4 < 0 && fd6 < 0)
+	if (fd4 < 0 && fd6 < 0) {
+		note_closed(d, "ipv4");
+		note_closed(d, "ipv6");
 		return;
+	}
 	capability_note(&d->info, "ipv4", fd4 >= 0,
 			fd4 >= 0 ? "socket open" : "this host has no IPv4");
 	capability_note(&d->info, "ipv6", fd6 >= 0,

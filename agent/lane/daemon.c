@@ -90,7 +90,7 @@ static void on_device(uv_poll_t *poll, int status, int events)
 			daemon_stop(d, "the device was deleted");
 			return;
 		}
-		if (n <= 0)
+		if (n <= 0 || d->lane.out->drained)
 			return;
 	}
 }
@@ -176,7 +176,9 @@ static void on_timer(uv_poll_t *poll, int status, int events)
 
 static void on_signal(uv_signal_t *sig, int signum)
 {
-	daemon_stop(sig->data, signum == SIGTERM ? "SIGTERM" : "SIGINT");
+	daemon_stop(sig->data, signum == SIGTERM  ? "SIGTERM"
+			       : signum == SIGINT ? "SIGINT"
+						  : "SIGHUP");
 }
 
 /* The two configuration sockets */
@@ -267,7 +269,7 @@ int daemon_new(const struct daemon_args *args, struct daemon **ret, char err_tex
 	err = offloads_choose(&d->offloads);
 	if (err) {
 		free(d);
-		snprintf(err_text, DAEMON_ERR_LEN, "not started");
+		*err_text = '\0'; /* said already */
 		return err;
 	}
 	offloads_device_args(&d->offloads, &d->args.device);
@@ -338,13 +340,18 @@ static int start_loop(struct daemon *d)
 	uv_idle_init(&d->loop, &d->idle);
 	uv_signal_init(&d->loop, &d->sigterm);
 	uv_signal_init(&d->loop, &d->sigint);
+	uv_signal_init(&d->loop, &d->sighup);
 	d->handles_ready = true;
 	d->prepare.data = d->check.data = d->idle.data = d->sigterm.data = d->sigint.data = d;
+	d->sighup.data = d;
 	uv_prepare_start(&d->prepare, on_prepare);
 	uv_check_start(&d->check, on_check);
 	err = uv_signal_start(&d->sigterm, on_signal, SIGTERM);
 	if (!err)
 		err = uv_signal_start(&d->sigint, on_signal, SIGINT);
+	/* The terminal is gone: end in order, or keys stay in memory. */
+	if (!err)
+		err = uv_signal_start(&d->sighup, on_signal, SIGHUP);
 	return err;
 }
 
@@ -389,6 +396,7 @@ static void close_handles(struct daemon *d)
 	uv_close((uv_handle_t *)&d->idle, NULL);
 	uv_close((uv_handle_t *)&d->sigterm, NULL);
 	uv_close((uv_handle_t *)&d->sigint, NULL);
+	uv_close((uv_handle_t *)&d->sighup, NULL);
 }
 
 void daemon_free(struct daemon *d)

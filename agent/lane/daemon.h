@@ -22,7 +22,7 @@ enum { DAEMON_ERR_LEN = 256 };
 int daemon_new(const struct daemon_args *args, struct daemon **ret, char err[DAEMON_ERR_LEN]);
 /* Loop, sockets, netlink, timers; after this the lane answers. The same errors. */
 int daemon_start(struct daemon *d, char err[DAEMON_ERR_LEN]);
-/* Until SIGTERM, SIGINT, or the device or the UAPI socket's file is gone. */
+/* Until SIGTERM, SIGINT, SIGHUP, or the device or the UAPI socket's file is gone. */
 void daemon_run(struct daemon *d);
 /* Closes everything and frees; NULL and half-built are fine. */
 void daemon_free(struct daemon *d);

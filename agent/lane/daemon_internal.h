@@ -44,7 +44,7 @@ struct daemon {
 	uv_prepare_t prepare;
 	uv_check_t check;
 	uv_idle_t idle;
-	uv_signal_t sigterm, sigint;
+	uv_signal_t sigterm, sigint, sighup;
 
 	/* follow.c */
 	struct monitor *monitor;	/* where the sockets are: routes, and the

@@ -79,6 +79,7 @@ static int configure(struct device *d, struct nl *nl)
 	struct link_change change = {
 		.set_mtu = true,
 		.mtu = DEVICE_DEFAULT_MTU,
+		.txqlen = DEVICE_SINGLES_TXQLEN,
 		.set_addr_gen_none = true,
 	};
 	int err = link_get(nl, d->tun.name, &link);
@@ -86,6 +87,10 @@ static int configure(struct device *d, struct nl *nl)
 	if (err)
 		return err;
 	d->ifindex = link.ifindex;
+	/* The kernel cuts what goes into a tunnel before it reaches us: a burst is
+	 * 45 times as many packets, and a full queue drops (bbr over VXLAN: 6,000
+	 * to 9,000 retransmits in 3 s with 500, none with 4,000). */
+	change.set_txqlen = !(d->tun.offloads & TUN_OFFLOAD_TUNNEL);
 	if (d->tun.kind == TUN_KIND_TAP) {
 		/* Locally administered, unicast; set by us because udev may
 		 * replace one the kernel drew. */

@@ -19,7 +19,10 @@ struct device;
 struct nl;
 struct link_info;
 
-enum { DEVICE_DEFAULT_MTU = 1420 };
+enum {
+	DEVICE_DEFAULT_MTU = 1420,
+	DEVICE_SINGLES_TXQLEN = 4000, /* where tunnels come in single packets */
+};
 
 enum device_choice { DEVICE_AUTO, DEVICE_TAP, DEVICE_TUN };
 

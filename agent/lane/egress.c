@@ -55,7 +55,7 @@ static void super_reset(struct super *s)
 static int stage_read(struct lane *lane, struct out_batch *b)
 {
 	uint32_t used = 0;
-	int err = 0;
+	int err = 1;
 
 	b->n = 0;
 	while (b->n < SUPERS_MAX && used < READ_BYTES_MAX) {
@@ -70,6 +70,7 @@ static int stage_read(struct lane *lane, struct out_batch *b)
 		b->n++;
 		lane->stats.device_bytes_in += s->in.len;
 	}
+	b->drained = err <= 0;
 	if (!b->n)
 		return err;
 	lane->stats.device_reads++;
@@ -339,7 +340,7 @@ static void after_send(struct lane *lane, struct out_batch *b, unsigned n_runs,
 		if (run->source_lost)
 			peer->endpoint.has_source = false;
 		if (run->refused)
-			pmtu_run_refused(lane, peer, run->refused);
+			pmtu_run_refused(lane, peer, run->seg_len, run->refused);
 	}
 }
 

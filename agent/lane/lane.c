@@ -211,7 +211,8 @@ int lane_set_listen_port(struct lane *lane, uint16_t port)
 {
 	int err;
 
-	if (port && port == lane->listen_port)
+	/* The same again is a wish to try again where it could not be had. */
+	if (port && port == lane->listen_port && lane->up == lane->wanted_up)
 		return 0;
 	if (lane->up)
 		err = lane->udp.open(lane->udp.ctx, &port, lane->fwmark);

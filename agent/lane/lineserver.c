@@ -38,7 +38,7 @@
 #include "socketfile.h"
 #include "textbuf.h"
 
-enum { BACKLOG = 16, OPERATION_LEN = 5 };
+enum { BACKLOG = 128, OPERATION_LEN = 5 };
 
 enum client_state {
 	CLIENT_OPERATION,
@@ -421,6 +421,19 @@ static void serve_waiting(struct lineserver *s)
 
 /* Listening. */
 
+/* The client that has been there longest without asking for anything makes room. */
+static void close_an_idle_client(struct lineserver *s)
+{
+	struct client *c;
+
+	TAILQ_FOREACH (c, &s->clients, entry) {
+		if (c->state == CLIENT_OPERATION && !c->in_len && !c->waiting) {
+			close_client(c);
+			return;
+		}
+	}
+}
+
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct lineserver *s = listener->data;
@@ -428,6 +441,8 @@ static void on_connection(uv_stream_t *listener, int status)
 
 	if (status < 0)
 		return;
+	if (s->n_clients == LINESERVER_CLIENTS_MAX)
+		close_an_idle_client(s);
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return;

@@ -18,7 +18,7 @@
 struct textbuf;
 struct lineserver;
 
-enum { LINESERVER_LINE_MAX = 64 * 1024, LINESERVER_CLIENTS_MAX = 64 };
+enum { LINESERVER_LINE_MAX = 64 * 1024, LINESERVER_CLIENTS_MAX = 256 };
 
 struct lineserver_ops {
 	/* Room for the state of one `set`; 0: the socket is read-only. */

@@ -13,7 +13,7 @@ bool localdst_ends_here(struct lane *lane, const uint8_t *addr)
 	if (c->generation != lane->route_generation)
 		*c = (struct localdst){.generation = lane->route_generation};
 	e = &c->entry[(addr[3] ^ addr[2] << 3) % LOCALDST_ENTRIES];
-	if (!e->valid || memcmp(e->addr, addr, sizeof(e->addr))) {
+	if (!e->valid || memcmp(e->addr, addr, sizeof(e->addr)) != 0) {
 		e->valid = true;
 		memcpy(e->addr, addr, sizeof(e->addr));
 		e->local = lane->device.is_local && lane->device.is_local(lane->device.ctx, addr);

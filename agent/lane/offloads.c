@@ -13,8 +13,6 @@
 #include "log.h"
 #include "udp.h"
 
-extern char **environ;
-
 static const char *read_variable(void *ctx, const char *name)
 {
 	(void)ctx;
@@ -29,7 +27,8 @@ static void warn_unknown_variables(void)
 		char name[64];
 		bool known;
 
-		if (!equals || strncmp(*e, "SEALANE_", 8) || (size_t)(equals - *e) >= sizeof(name))
+		if (!equals || strncmp(*e, "SEALANE_", 8) != 0 ||
+		    (size_t)(equals - *e) >= sizeof(name))
 			continue;
 		memcpy(name, *e, (size_t)(equals - *e));
 		name[equals - *e] = '\0';
@@ -41,9 +40,21 @@ static void warn_unknown_variables(void)
 	}
 }
 
+/* A probe that never ran is no fault; a file that cannot be used is worth a line. */
+static void load_probe(struct offloads *o, const struct utsname *uts)
+{
+	int err;
+
+	o->probe = kernel_probe_load(KERNEL_PROBE_PATH, uts, o->unprobed_reason, &err);
+	if (err && err != -ENOENT)
+		log_error("%s: %s; sealaned --probe makes a new one", KERNEL_PROBE_PATH,
+			  err == -EBADMSG ? "malformed" : strerror(-err));
+}
+
 int offloads_choose(struct offloads *o)
 {
 	const char *knob = getenv("SEALANE_ZERO_CSUM_GRO");
+	const char *ports = getenv("SEALANE_ENCAP_PORTS");
 	struct utsname uts;
 
 	*o = (struct offloads){0};
@@ -52,8 +63,17 @@ int offloads_choose(struct offloads *o)
 		log_error("SEALANE_ZERO_CSUM_GRO=%s: must be auto, on or off", knob);
 		return -EINVAL;
 	}
-	if (!uname(&uts))
+	encap_table_default(&o->encap);
+	if (ports && !encap_table_parse(&o->encap, ports)) {
+		log_error("SEALANE_ENCAP_PORTS=%s: must be PORT=KIND,... with vxlan, geneve, ip or "
+			  "mpls as KIND, %d ports in all",
+			  ports, ENCAP_PORTS_MAX);
+		return -EINVAL;
+	}
+	if (!uname(&uts)) {
 		o->release = kernel_release_from_uname(uts.release, uts.version);
+		load_probe(o, &uts);
+	}
 	for (unsigned i = 0; i < N_OFFLOADS; i++)
 		o->state[i] = policy_offload((enum offload)i, &o->release, read_variable, NULL);
 	return 0;
@@ -107,30 +127,52 @@ static void try_device(struct offloads *o, const struct device *device, struct g
 	gro->tunnel = o->state[OFFLOAD_TUNNEL_GSO].on;
 }
 
+/* Where a missing probe is why something is off, why it is missing is told, too. */
+static void note_kernels_word(const struct offloads *o, struct control_info *info, const char *name,
+			      bool on, const char *reason)
+{
+	const bool unprobed = o->probe == ZERO_CSUM_UNPROBED && *o->unprobed_reason &&
+			      (!o->release.known || o->release.vendor_numbered) &&
+			      reason == policy_encap_udp_l4(&o->release, o->probe).reason;
+
+	if (unprobed)
+		capability_note(info, name, on, "%s (%s)", reason, o->unprobed_reason);
+	else
+		capability_note(info, name, on, "%s", reason);
+}
+
 static void apply_zero_csum(struct offloads *o, struct lane *lane, struct control_info *info)
 {
 	struct gro_config *gro = &lane->offload.gro;
 	struct zero_csum_question q = {
 		.release = o->release,
 		.knob = o->zero_csum,
+		.probe = o->probe,
 		.tunnel_writes = gro->tunnel,
 		.ends_here = true,
 		.inner_mergeable = true,
 	};
-	struct zero_csum_answer here = policy_zero_csum(&q), forwarded, real;
+	struct zero_csum_answer here = policy_zero_csum(&q), forwarded;
+	struct zero_csum_answer real = policy_encap_udp_l4(&o->release, o->probe);
 
 	q.ends_here = false;
 	forwarded = policy_zero_csum(&q);
 	gro->zero_csum = gro->udp && here.verdict == ZERO_CSUM_AS_UDP_L4 ? GRO_ZERO_CSUM_UDP_L4
 									 : GRO_ZERO_CSUM_NEVER;
 	lane->offload.zero_csum_forwarded = forwarded.verdict == ZERO_CSUM_AS_UDP_L4;
-	real = policy_encap_udp_l4(&o->release, ZERO_CSUM_UNPROBED);
 	gro->encap_udp_l4 = gro->udp && real.verdict == ZERO_CSUM_AS_UDP_L4;
-	capability_note(info, "zero_csum_gro",
-			here.verdict == ZERO_CSUM_AS_TUNNEL ||
-				gro->zero_csum == GRO_ZERO_CSUM_UDP_L4,
-			"%s", here.reason);
-	capability_note(info, "encap_udp_gro", gro->encap_udp_l4, "%s", real.reason);
+	/* What the kernel could be trusted with, but does not take or was forbidden. */
+	if (!gro->udp && here.verdict == ZERO_CSUM_AS_UDP_L4)
+		here.reason = o->state[OFFLOAD_TUN_UDP_GRO].reason;
+	if (!gro->udp && real.verdict == ZERO_CSUM_AS_UDP_L4)
+		real.reason = o->state[OFFLOAD_TUN_UDP_GRO].reason;
+	if (o->zero_csum == ZERO_CSUM_ON && here.verdict == ZERO_CSUM_NEVER)
+		log_error("SEALANE_ZERO_CSUM_GRO=on is refused: %s", here.reason);
+	note_kernels_word(o, info, "zero_csum_gro",
+			  here.verdict == ZERO_CSUM_AS_TUNNEL ||
+				  gro->zero_csum == GRO_ZERO_CSUM_UDP_L4,
+			  here.reason);
+	note_kernels_word(o, info, "encap_udp_gro", gro->encap_udp_l4, real.reason);
 }
 
 static void try_sockets(struct offloads *o, struct udp *udp, struct lane *lane)
@@ -151,13 +193,27 @@ static void try_sockets(struct offloads *o, struct udp *udp, struct lane *lane)
 	udp_use_gro(udp, o->state[OFFLOAD_UDP_GRO].on);
 }
 
+/* Where a UDP superpacket that lands in a tunnel loses all but its first datagram,
+ * no UDP may be merged: any port may be a tunnel's end. */
+static void distrust_unfixed(struct offloads *o)
+{
+	struct zero_csum_answer real = policy_encap_udp_l4(&o->release, o->probe);
+	bool known_unfixed = o->probe == ZERO_CSUM_PROBE_FAILED ||
+			     (o->release.known && !o->release.vendor_numbered &&
+			      real.verdict == ZERO_CSUM_NEVER);
+
+	narrow(o, OFFLOAD_TUN_UDP_GRO, !known_unfixed, real.reason);
+}
+
 void offloads_apply(struct offloads *o, const struct device *device, struct udp *udp,
 		    struct lane *lane, struct control_info *info)
 {
 	struct gro_config *gro = &lane->offload.gro;
 
+	distrust_unfixed(o);
 	try_device(o, device, gro);
 	try_sockets(o, udp, lane);
+	lane->encap = o->encap;
 	lane->offload.ecn = o->state[OFFLOAD_ECN].on;
 	for (unsigned i = 0; i < N_OFFLOADS; i++) {
 		if (i != OFFLOAD_SIMD)

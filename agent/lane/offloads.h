@@ -10,6 +10,8 @@
 #include <stdbool.h>
 
 #include "device.h"
+#include "kernel_probe.h"
+#include "offload/encap.h"
 #include "offload/policy.h"
 
 struct lane;
@@ -20,10 +22,13 @@ struct offloads {
 	struct kernel_release release;
 	struct policy_state state[N_OFFLOADS];
 	enum zero_csum_knob zero_csum;
+	struct encap_table encap;
+	enum zero_csum_probe probe; /* as kernel_probe.h remembers it */
+	char unprobed_reason[KERNEL_PROBE_REASON_LEN];
 };
 
-/* By release and environment. Unknown SEALANE_ variables are warned about. 0, or
- * -EINVAL after logging a value that is none. */
+/* By release and environment, and what the functional probe found. Unknown SEALANE_
+ * variables are warned about. 0, or -EINVAL after logging a value that is none. */
 int offloads_choose(struct offloads *o);
 
 /* What the device may be asked for. */

@@ -41,14 +41,17 @@ void pmtu_check_path(struct lane *lane, struct peer *peer)
 	learn_mtu(lane, peer);
 }
 
-void pmtu_run_refused(struct lane *lane, struct peer *peer, int err)
+void pmtu_run_refused(struct lane *lane, struct peer *peer, uint32_t len, int err)
 {
 	uint32_t before = peer->path_mtu;
 	char text[ENDPOINT_STRLEN];
 
 	lane->stats.runs_refused++;
 	learn_mtu(lane, peer);
-	if (peer->path_mtu != before || peer->single_sends)
+	/* What was cut before the way became narrower is too long for it, which is
+	 * no word against runs. */
+	if (peer->path_mtu != before || peer->single_sends ||
+	    len > pmtu_inner(lane, peer) + MESSAGE_DATA_OVERHEAD)
 		return;
 	peer->single_sends = true;
 	log_info("sends of several datagrams to %s are refused (%s): singly from now on, until "

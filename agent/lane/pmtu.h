@@ -20,9 +20,10 @@ struct super;
  * sticky source, MTU. Before sending. */
 void pmtu_check_path(struct lane *lane, struct peer *peer);
 
-/* The kernel refused a run of several datagrams to @peer with @err (they went out
- * singly): look at the path, or use no more runs on it until it changes. */
-void pmtu_run_refused(struct lane *lane, struct peer *peer, int err);
+/* The kernel refused a run of several datagrams of @len bytes to @peer with @err
+ * (they went out singly): look at the path, or use no more runs on it until it
+ * changes. */
+void pmtu_run_refused(struct lane *lane, struct peer *peer, uint32_t len, int err);
 
 /* Longest inner packet that needs no fragments on the way to @peer. */
 uint32_t pmtu_inner(const struct lane *lane, const struct peer *peer);

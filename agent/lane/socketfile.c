@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 16 };
+enum { BACKLOG = 128 };
 
 _Static_assert(SOCKETFILE_PATH_MAX == sizeof(((struct sockaddr_un *)NULL)->sun_path),
 	       "a path fits where it is bound");
@@ -35,7 +35,7 @@ static bool identify(const char *path, struct socketfile *ret)
 void socketfile_note(struct socketfile *f, const char *path)
 {
 	*f = (struct socketfile){0};
-	strcpy(f->path, path);
+	snprintf(f->path, sizeof(f->path), "%s", path);
 	f->noted = identify(path, f);
 }
 
@@ -60,7 +60,7 @@ void socketfile_folder(const char *path, char ret[SOCKETFILE_PATH_MAX])
 	size_t len = slash ? (size_t)(slash - path) : 0;
 
 	if (!slash || !len) {
-		strcpy(ret, slash ? "/" : ".");
+		snprintf(ret, SOCKETFILE_PATH_MAX, "%s", slash ? "/" : ".");
 		return;
 	}
 	memcpy(ret, path, len);

@@ -88,8 +88,34 @@ symbols_cases() {
 	expect fail 'no archive' "$lint/symbols.sh" "$tree"
 }
 
+# The files that names.sh compares, as they are, with one line more or less.
+names_case() { # pass|fail WHAT FILE SED-SCRIPT
+	local folder file
+	for folder in agent/lane offload packaging/man; do
+		mkdir -p "$tree/$folder"
+	done
+	for file in agent/sealaned.c agent/lane/{drop,stats}.h agent/lane/{capability,offloads}.c offload/policy.h \
+		packaging/{sealaned.env,man/sealaned.8}; do
+		cp "$lint/../../$file" "$tree/$file"
+	done
+	sed -i "$4" "$tree/$3"
+	expect "$1" "$2" "$lint/names.sh" "$tree"
+}
+
+names_cases() {
+	names_case pass 'the names as they are' agent/lane/drop.h ''
+	names_case fail 'a drop reason that is not told of' agent/lane/drop.h 's/X(REPLAY, "replay"/X(REPLAY, "replayed"/'
+	names_case fail 'a counter that is not told of' agent/lane/stats.h 's/X(udp_reads/X(udp_receives/'
+	names_case fail 'a variable that is not told of' offload/policy.h 's/SEALANE_DISABLE_ECN/SEALANE_DISABLE_MARKS/'
+	names_case fail 'a capability that is not told of' agent/lane/capability.c 's/"large_buffers"/"buffers"/'
+	names_case fail 'a counter that does not exist' packaging/man/sealaned.8 's/^[.]It Li udp_reads/&\n.It Li udp_rides/'
+	names_case fail 'a variable that does not exist' packaging/sealaned.env '1i #SEALANE_DISABLE_ALL=1'
+	names_case fail 'a switch missing from the file' packaging/sealaned.env '/SEALANE_DISABLE_SIMD/d'
+}
+
 fresh_tree
 layers_cases
 style_cases
 symbols_cases
+names_cases
 exit "$status"

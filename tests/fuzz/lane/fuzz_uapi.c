@@ -75,6 +75,13 @@ static int fake_receive(void *ctx, int family, struct udp_message *msgs, unsigne
 	return 0;
 }
 
+static void fake_send(void *ctx, struct udp_run *runs, unsigned n)
+{
+	(void)ctx;
+	(void)runs;
+	(void)n;
+}
+
 static int fake_open(void *ctx, uint16_t *port, uint32_t fwmark)
 {
 	(void)ctx;
@@ -106,7 +113,7 @@ static const struct lane_env env = {NULL, fake_now, fake_wall, fake_random};
 static const struct device_io device = {.read = fake_read, .write = fake_write};
 static const struct udp_io udp = {
 	.receive = fake_receive,
-	.send = fake_write,
+	.send = fake_send,
 	.open = fake_open,
 	.close = fake_close,
 	.probe = fake_probe,
@@ -195,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	log_setup(LOG_SILENT, "");
+	log_setup(LOG_SILENT);
 	now_ns = 1000000000;
 	seed = 1;
 	open_err = fwmark_err = 0;

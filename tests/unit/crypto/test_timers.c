@@ -29,7 +29,8 @@ enum event {
 	ANY_SENT,
 	ANY_RECEIVED,
 	TRAVERSAL,
-	INITIATED, /* arg: jitter */
+	INITIATED,   /* arg: jitter */
+	RETRY_LATER, /* arg: jitter */
 	RESPONSE_SENT,
 	NEW_ATTEMPT,
 	COMPLETE,
@@ -60,6 +61,7 @@ static const struct scenario scenarios[] = {
 		 {TRAVERSAL, 1, 0, NONE},
 		 {INITIATED, 1, JITTER, NONE},
 		 {RESPONSE_SENT, 1, 0, NONE},
+		 {RETRY_LATER, 1, JITTER, NONE},
 		 {DERIVED, 1, 0, NONE},
 		 {EXPIRE, 10000 * S, 0, NONE},
 	 }},
@@ -71,6 +73,34 @@ static const struct scenario scenarios[] = {
 		 {INITIATED, 6 * S + JITTER, 0, 11 * S + JITTER},
 		 {COMPLETE, 7 * S, 0, NONE},
 		 {EXPIRE, 12 * S, 0, NONE},
+	 }},
+	{"a retry too close to a response comes 5 s after that",
+	 {
+		 {START, 0, 0, NONE},
+		 {INITIATED, 0, 0, 5 * S},
+		 {RESPONSE_SENT, 4 * S, 0, 5 * S},
+		 {EXPIRE, 5 * S, RETRY, NONE},
+		 {RETRY_LATER, 5 * S, JITTER, 9 * S + JITTER},
+		 {EXPIRE, 9 * S + JITTER, RETRY, NONE},
+		 {INITIATED, 9 * S + JITTER, 0, 14 * S + JITTER},
+	 }},
+	{"a pending retransmission is not put off",
+	 {
+		 {START, 0, 0, NONE},
+		 {DATA_SENT, 0, 0, 15 * S},
+		 {INITIATED, 11 * S, 0, 15 * S},
+		 {EXPIRE, 15 * S, RETRY, 16 * S},
+		 {RETRY_LATER, 15 * S, JITTER, 16 * S},
+		 {RESPONSE_SENT, 15 * S, 0, 16 * S},
+		 {RETRY_LATER, 15 * S, JITTER, 16 * S},
+	 }},
+	{"a retry for later ends with the handshake",
+	 {
+		 {START, 0, 0, NONE},
+		 {RESPONSE_SENT, 14 * S, 0, NONE},
+		 {RETRY_LATER, 15 * S, 0, 19 * S},
+		 {COMPLETE, 16 * S, 0, NONE},
+		 {EXPIRE, 19 * S, 0, NONE},
 	 }},
 	{"data sent without an answer",
 	 {
@@ -221,6 +251,9 @@ static void apply(struct timers *t, const struct step *s)
 	case INITIATED:
 		timers_handshake_initiated(t, now_ns, s->arg);
 		break;
+	case RETRY_LATER:
+		timers_retry_later(t, s->arg);
+		break;
 	case RESPONSE_SENT:
 		timers_response_sent(t, now_ns);
 		break;
@@ -300,6 +333,27 @@ static void test_may_initiate(void **state)
 	assert_true(timers_may_initiate(&t, T0 + 12 * S));
 	timers_stop(&t);
 	assert_true(timers_may_initiate(&t, T0 + 7 * S));
+}
+
+/* The first moment at which the retry may go out, not one nanosecond before; it
+ * counts as an attempt, as every retry. */
+static void test_retry_later(void **state)
+{
+	struct timers t = {.enabled = true};
+
+	(void)state;
+	timers_new_attempt(&t);
+	timers_handshake_initiated(&t, T0, 0);
+	timers_response_sent(&t, T0 + 5 * S - 1);
+	assert_int_equal(timers_expire(&t, T0 + 5 * S), RETRY);
+	assert_false(timers_may_initiate(&t, T0 + 5 * S));
+	timers_retry_later(&t, 0);
+	assert_true(timers_next(&t) == T0 + 10 * S - 1);
+	assert_false(timers_may_initiate(&t, timers_next(&t) - 1));
+	assert_true(timers_may_initiate(&t, timers_next(&t)));
+	assert_int_equal(timers_expire(&t, T0 + 10 * S - 1), RETRY);
+	assert_int_equal(t.handshake_attempts, 2);
+	assert_true(timers_next(&t) == NONE);
 }
 
 static void test_response_arms_nothing(void **state)
@@ -431,6 +485,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scenarios),
 		cmocka_unit_test(test_may_initiate),
+		cmocka_unit_test(test_retry_later),
 		cmocka_unit_test(test_response_arms_nothing),
 		cmocka_unit_test(test_complete_resets),
 		cmocka_unit_test(test_give_up),

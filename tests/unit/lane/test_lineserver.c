@@ -1,239 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Real sockets in a folder of their own; clients and server take turns in one
- * thread. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
-
+/* What is said over connections. */
 #include "agent/lane/lineserver.h"
-#include "agent/lane/textbuf.h"
 
-enum { PATIENCE_MS = 5000, BIG_LEN = 8 << 20 };
-
-struct world {
-	uv_loop_t loop;
-	char folder[64], path[96];
-	struct lineserver *server;
-	unsigned n_begun, n_ended, n_gone;
-	struct textbuf lines; /* everything sets gave, in order */
-	size_t get_len;	      /* 0: a short reply */
-	bool get_fails;
-	bool stop_when_gone;
-};
-
-struct set_state {
-	struct world *w;
-};
-
-static void world_get(void *ctx, struct textbuf *out)
-{
-	struct world *w = ctx;
-
-	textbuf_printf(out, "lines=%zu\n", w->lines.len);
-	while (out->len < w->get_len)
-		textbuf_printf(out, "fill=%0999d\n", 7);
-	textbuf_printf(out, "errno=0\n\n");
-	out->failed = w->get_fails;
-}
-
-static void world_set_begin(void *ctx, void *state)
-{
-	struct set_state *s = state;
-
-	s->w = ctx;
-	s->w->n_begun++;
-}
-
-static int world_set_line(void *state, const char *line, size_t len)
-{
-	struct set_state *s = state;
-
-	if (len == 5 && !memcmp(line, "bad=1", 5))
-		return -EINVAL;
-	if (len > 1000)
-		textbuf_printf(&s->w->lines, "%zu;", len);
-	else
-		textbuf_printf(&s->w->lines, "%.*s;", (int)len, line);
-	return 0;
-}
-
-static void world_set_end(void *state)
-{
-	struct set_state *s = state;
-
-	s->w->n_ended++;
-}
-
-static const struct lineserver_ops ops = {
-	.set_state_len = sizeof(struct set_state),
-	.get = world_get,
-	.set_begin = world_set_begin,
-	.set_line = world_set_line,
-	.set_end = world_set_end,
-};
-
-static const struct lineserver_ops read_only_ops = {.get = world_get};
-
-static void world_gone(void *ctx)
-{
-	struct world *w = ctx;
-
-	w->n_gone++;
-	if (!w->stop_when_gone)
-		return;
-	lineserver_stop(w->server);
-	w->server = NULL;
-}
-
-static int start(struct world *w, const struct lineserver_ops *o, int listen_fd)
-{
-	return lineserver_start(&w->loop, w->path, listen_fd, o, w, world_gone, w, &w->server);
-}
-
-static int setup(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-
-	strcpy(w->folder, "/tmp/lineserver.XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	snprintf(w->path, sizeof(w->path), "%s/run/x.sock", w->folder);
-	assert_int_equal(uv_loop_init(&w->loop), 0);
-	assert_int_equal(start(w, &ops, -1), 0);
-	*state = w;
-	return 0;
-}
-
-/* The loop closing without complaint means that no handle was left. */
-static int teardown(void **state)
-{
-	struct world *w = *state;
-	char run[96];
-
-	lineserver_stop(w->server);
-	assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
-	assert_int_equal(uv_loop_close(&w->loop), 0);
-	textbuf_done(&w->lines);
-	unlink(w->path);
-	snprintf(run, sizeof(run), "%s/run", w->folder);
-	rmdir(run);
-	assert_int_equal(rmdir(w->folder), 0);
-	free(w);
-	return 0;
-}
-
-static void turn(struct world *w)
-{
-	for (int i = 0; i < 5; i++)
-		uv_run(&w->loop, UV_RUN_NOWAIT);
-}
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-static int dial(struct world *w)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	strcpy(addr.sun_path, w->path);
-	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	turn(w);
-	return fd;
-}
-
-static void say_bytes(struct world *w, int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
-
-		if (n > 0) {
-			text += n;
-			len -= (size_t)n;
-		} else {
-			assert_int_equal(errno, EAGAIN);
-		}
-		turn(w);
-	}
-}
-
-static void say(struct world *w, int fd, const char *text)
-{
-	say_bytes(w, fd, text, strlen(text));
-}
-
-/* Exactly @text comes, and nothing after it. */
-static void hear(struct world *w, int fd, const char *text)
-{
-	char buf[4096] = "";
-	size_t len = 0;
-
-	for (int i = 0; i < PATIENCE_MS && len < strlen(text); i++) {
-		ssize_t n = recv(fd, buf + len, sizeof(buf) - 1 - len, 0);
-
-		if (n > 0)
-			len += (size_t)n;
-		else
-			nap();
-		turn(w);
-	}
-	buf[len] = '\0';
-	assert_string_equal(buf, text);
-	assert_int_equal(recv(fd, buf, 1, MSG_PEEK), -1);
-	assert_int_equal(errno, EAGAIN);
-}
-
-static void hear_end(struct world *w, int fd)
-{
-	char byte;
-
-	for (int i = 0; i < PATIENCE_MS; i++) {
-		ssize_t n = recv(fd, &byte, 1, 0);
-
-		assert_true(n <= 0);
-		if (!n || errno != EAGAIN)
-			return;
-		nap();
-		turn(w);
-	}
-	fail_msg("the connection stays open");
-}
-
-static void hear_nothing(struct world *w, int fd)
-{
-	char byte;
-
-	turn(w);
-	assert_int_equal(recv(fd, &byte, 1, 0), -1);
-	assert_int_equal(errno, EAGAIN);
-}
-
-static void hang_up(struct world *w, int fd)
-{
-	close(fd);
-	turn(w);
-}
-
-static void expect_lines(const struct world *w, const char *lines)
-{
-	assert_string_equal(w->lines.len ? w->lines.data : "", lines);
-	assert_int_equal(w->n_begun, w->n_ended);
-}
+#include "lineserver_world.h"
 
 static void test_operations(void **state)
 {
@@ -560,24 +329,33 @@ static void test_get_without_memory(void **state)
 	hang_up(w, fd);
 }
 
+/* Whoever asks for nothing makes room; where all are at work, the next is sent off. */
 static void test_too_many_clients(void **state)
 {
 	struct world *w = *state;
 	int fds[LINESERVER_CLIENTS_MAX], extra;
 
-	for (int i = 0; i < LINESERVER_CLIENTS_MAX; i++)
+	for (int i = 0; i < LINESERVER_CLIENTS_MAX; i++) {
 		fds[i] = dial(w);
+		if (i != 5 && i != 9)
+			say(w, fds[i], "get=1\n");
+	}
+	extra = dial(w);
+	hear_end(w, fds[5]);
+	close(fds[5]);
+	fds[5] = extra;
+	say(w, fds[5], "get=1\n\n");
+	hear(w, fds[5], "lines=0\nerrno=0\n\n");
+	say(w, fds[5], "get=1\n");
+	say(w, fds[9], "get=1\n");
 	extra = dial(w);
 	hear_end(w, extra);
 	close(extra);
-	say(w, fds[63], "get=1\n\n");
-	hear(w, fds[63], "lines=0\nerrno=0\n\n");
-	hang_up(w, fds[0]);
-	fds[0] = dial(w);
-	say(w, fds[0], "get=1\n\n");
-	hear(w, fds[0], "lines=0\nerrno=0\n\n");
-	for (int i = 0; i < LINESERVER_CLIENTS_MAX; i++)
+	for (int i = 0; i < LINESERVER_CLIENTS_MAX; i++) {
+		say(w, fds[i], "\n");
+		hear(w, fds[i], "lines=0\nerrno=0\n\n");
 		hang_up(w, fds[i]);
+	}
 }
 
 static void test_read_only(void **state)
@@ -600,220 +378,6 @@ static void test_read_only(void **state)
 	hang_up(w, fd);
 }
 
-static void test_modes(void **state)
-{
-	struct world *w = *state;
-	char run[96];
-	struct stat st;
-	mode_t old;
-
-	lineserver_stop(w->server);
-	w->server = NULL;
-	turn(w);
-	assert_int_equal(access(w->path, F_OK), -1);
-	snprintf(run, sizeof(run), "%s/run", w->folder);
-	assert_int_equal(rmdir(run), 0);
-
-	old = umask(0077); /* that of the process must not matter, and must stay */
-	assert_int_equal(start(w, &ops, -1), 0);
-	assert_int_equal(umask(old), 0077);
-	assert_int_equal(lstat(w->path, &st), 0);
-	assert_int_equal(st.st_mode, S_IFSOCK | 0600);
-	assert_int_equal(lstat(run, &st), 0);
-	assert_int_equal(st.st_mode, S_IFDIR | 0755);
-}
-
-static void test_somebody_there(void **state)
-{
-	struct world *w = *state;
-	struct lineserver *second = NULL;
-	int fd;
-
-	assert_int_equal(lineserver_start(&w->loop, w->path, -1, &ops, w, world_gone, w, &second),
-			 -EADDRINUSE);
-	assert_null(second);
-	turn(w);
-	assert_int_equal(w->n_gone, 0);
-	fd = dial(w);
-	say(w, fd, "get=1\n\n");
-	hear(w, fd, "lines=0\nerrno=0\n\n");
-	hang_up(w, fd);
-}
-
-static void make_stale(const struct world *w)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	strcpy(addr.sun_path, w->path);
-	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	close(fd);
-}
-
-static void test_stale(void **state)
-{
-	struct world *w = *state;
-
-	lineserver_stop(w->server);
-	turn(w);
-	make_stale(w);
-	assert_int_equal(start(w, &ops, -1), 0);
-	hang_up(w, dial(w));
-}
-
-static void test_other_file(void **state)
-{
-	struct world *w = *state;
-	struct stat st;
-	int fd;
-
-	lineserver_stop(w->server);
-	w->server = NULL;
-	turn(w);
-	fd = open(w->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-	assert_int_equal(write(fd, "x", 1), 1);
-	close(fd);
-	assert_int_equal(start(w, &ops, -1), -EEXIST);
-	assert_int_equal(lstat(w->path, &st), 0);
-	assert_int_equal(st.st_size, 1);
-	unlink(w->path);
-	assert_int_equal(symlink("/nowhere", w->path), 0);
-	assert_int_equal(start(w, &ops, -1), -EEXIST);
-	unlink(w->path);
-}
-
-static void test_bad_paths(void **state)
-{
-	struct world *w = *state;
-	struct lineserver *s = NULL;
-	char path[256];
-
-	memset(path, 'x', sizeof(path));
-	path[0] = '/';
-	path[108] = '\0';
-	assert_int_equal(lineserver_start(&w->loop, path, -1, &ops, w, world_gone, w, &s),
-			 -ENAMETOOLONG);
-	snprintf(path, sizeof(path), "%s/no/such/x.sock", w->folder);
-	assert_int_equal(lineserver_start(&w->loop, path, -1, &ops, w, world_gone, w, &s), -ENOENT);
-	assert_null(s);
-}
-
-static void wait_gone(struct world *w)
-{
-	for (int i = 0; i < 1000 && !w->n_gone; i++) {
-		nap();
-		turn(w);
-	}
-	assert_int_equal(w->n_gone, 1);
-}
-
-static void test_gone_by_unlink(void **state)
-{
-	struct world *w = *state;
-
-	assert_int_equal(unlink(w->path), 0);
-	wait_gone(w);
-	/* Once is enough, and what comes there later is not ours to remove. */
-	make_stale(w);
-	turn(w);
-	assert_int_equal(w->n_gone, 1);
-	lineserver_stop(w->server);
-	w->server = NULL;
-	turn(w);
-	assert_int_equal(access(w->path, F_OK), 0);
-}
-
-static void test_gone_by_rename(void **state)
-{
-	struct world *w = *state;
-	char other[128];
-	int fd;
-
-	snprintf(other, sizeof(other), "%s/run/other", w->folder);
-	fd = open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	close(fd);
-	turn(w);
-	assert_int_equal(w->n_gone, 0);
-	w->stop_when_gone = true;
-	assert_int_equal(rename(other, w->path), 0);
-	wait_gone(w);
-	turn(w);
-	assert_int_equal(access(w->path, F_OK), 0);
-}
-
-static void test_gone_by_replacement(void **state)
-{
-	struct world *w = *state;
-
-	/* So fast that the inode number may be the same again. */
-	assert_int_equal(unlink(w->path), 0);
-	nap();
-	nap();
-	nap();
-	nap();
-	nap();
-	make_stale(w);
-	wait_gone(w);
-}
-
-static void test_not_gone(void **state)
-{
-	struct world *w = *state;
-	char other[128];
-
-	snprintf(other, sizeof(other), "%s/run/other", w->folder);
-	close(open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	unlink(other);
-	assert_int_equal(chmod(w->path, 0660), 0);
-	hang_up(w, dial(w));
-	nap();
-	turn(w);
-	assert_int_equal(w->n_gone, 0);
-}
-
-/* Both sockets of a daemon lie in one folder and are watched by one loop. */
-static void test_two_in_one_folder(void **state)
-{
-	struct world *w = *state;
-	struct lineserver *second;
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/run/second.sock", w->folder);
-	assert_int_equal(
-		lineserver_start(&w->loop, path, -1, &read_only_ops, w, world_gone, w, &second), 0);
-	nap();
-	turn(w);
-	assert_int_equal(w->n_gone, 0);
-	unlink(path);
-	wait_gone(w);
-	lineserver_stop(second);
-	turn(w);
-	hang_up(w, dial(w));
-}
-
-static void test_given_descriptor(void **state)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct world *w = *state;
-	int listen_fd, fd;
-
-	lineserver_stop(w->server);
-	turn(w);
-	listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	strcpy(addr.sun_path, w->path);
-	assert_int_equal(bind(listen_fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(listen(listen_fd, 5), 0);
-	assert_int_equal(start(w, &ops, listen_fd), 0);
-	fd = dial(w);
-	say(w, fd, "get=1\n\n");
-	hear(w, fd, "lines=0\nerrno=0\n\n");
-	hang_up(w, fd);
-	unlink(w->path);
-	wait_gone(w);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -834,17 +398,6 @@ int main(void)
 		TEST(test_get_without_memory),
 		TEST(test_too_many_clients),
 		TEST(test_read_only),
-		TEST(test_modes),
-		TEST(test_somebody_there),
-		TEST(test_stale),
-		TEST(test_other_file),
-		TEST(test_bad_paths),
-		TEST(test_gone_by_unlink),
-		TEST(test_gone_by_rename),
-		TEST(test_gone_by_replacement),
-		TEST(test_not_gone),
-		TEST(test_two_in_one_folder),
-		TEST(test_given_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static int setup(void **state)
 		.set_fwmark = udp_set_fwmark,
 	};
 
-	log_setup(LOG_SILENT, "");
+	log_setup(LOG_SILENT);
 	w->now_ns = 1000000000;
 	world_env = (struct lane_env){w, world_now, world_wall, world_random};
 	*state = w;

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,88 @@ static void test_table(void **state)
 	assert_int_equal(encap_table_find(&t, 28), ENCAP_GENEVE);
 	assert_true(encap_table_set(&t, 28, ENCAP_NONE)); /* full, but it replaces */
 	assert_int_equal(encap_table_find(&t, 28), ENCAP_NONE);
+}
+
+static const struct {
+	const char *text;
+	unsigned n; /* rows afterwards, 0: refused */
+	uint16_t port;
+	enum encap_kind kind;
+} lists[] = {
+	{"", 4, 4789, ENCAP_VXLAN},
+	{"1=vxlan", 5, 1, ENCAP_VXLAN},
+	{"65535=geneve", 5, 65535, ENCAP_GENEVE},
+	{"5555=ip", 5, 5555, ENCAP_BAREUDP_IP},
+	{"5555=mpls", 5, 5555, ENCAP_BAREUDP_MPLS},
+	{"05555=ip", 5, 5555, ENCAP_BAREUDP_IP},
+	{"7000=ip,7001=mpls,7002=geneve", 7, 7001, ENCAP_BAREUDP_MPLS},
+	{"7000=ip,7001=mpls,7002=geneve", 7, 7002, ENCAP_GENEVE},
+	{"6635=ip", 4, 6635, ENCAP_BAREUDP_IP},
+	{"7000=ip,7000=vxlan", 5, 7000, ENCAP_VXLAN}, /* the last one counts */
+	{"0=ip", 0, 0, ENCAP_NONE},
+	{"65536=ip", 0, 0, ENCAP_NONE},
+	{"4294972851=ip", 0, 5555, ENCAP_NONE}, /* 2^32 + 5555 */
+	{"=ip", 0, 0, ENCAP_NONE},
+	{"ip", 0, 0, ENCAP_NONE},
+	{"5555", 0, 5555, ENCAP_NONE},
+	{"5555=", 0, 5555, ENCAP_NONE},
+	{"5555=i", 0, 5555, ENCAP_NONE},
+	{"5555=ipv4", 0, 5555, ENCAP_NONE},
+	{"5555=none", 0, 5555, ENCAP_NONE},
+	{"5555=IP", 0, 5555, ENCAP_NONE},
+	{"5555:ip", 0, 5555, ENCAP_NONE},
+	{"+5555=ip", 0, 5555, ENCAP_NONE},
+	{"-1=ip", 0, 65535, ENCAP_NONE},
+	{" 5555=ip", 0, 5555, ENCAP_NONE},
+	{"5555=ip ", 0, 5555, ENCAP_NONE},
+	{"5555 =ip", 0, 5555, ENCAP_NONE},
+	{"0x15=ip", 0, 21, ENCAP_NONE},
+	{"5555=ip,", 0, 5555, ENCAP_NONE},
+	{",5555=ip", 0, 5555, ENCAP_NONE},
+	{"5555=ip,,5556=ip", 0, 5555, ENCAP_NONE},
+	{"5555=ip;5556=ip", 0, 5555, ENCAP_NONE},
+	{"5555=ip,5556", 0, 5555, ENCAP_NONE},
+	{",", 0, 0, ENCAP_NONE},
+};
+
+static void test_lists(void **state)
+{
+	struct encap_table t, before;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_ELEMENTS(lists); i++) {
+		encap_table_default(&t);
+		before = t;
+		if (encap_table_parse(&t, lists[i].text) != !!lists[i].n)
+			fail_msg("row %zu: %s", i, lists[i].text);
+		if (!lists[i].n)
+			assert_memory_equal(&t, &before, sizeof(t));
+		else
+			assert_int_equal(t.n, lists[i].n);
+		assert_int_equal(encap_table_find(&t, lists[i].port), lists[i].kind);
+	}
+}
+
+/* Four rows are taken from the start: 28 more fit. */
+static void test_long_list(void **state)
+{
+	char text[29 * 8 + 1] = "";
+	struct encap_table t;
+	unsigned port;
+
+	(void)state;
+	for (port = 100; port < 128; port++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u=ip",
+			 port == 100 ? "" : ",", port);
+	encap_table_default(&t);
+	assert_true(encap_table_parse(&t, text));
+	assert_int_equal(encap_table_find(&t, 127), ENCAP_BAREUDP_IP);
+
+	strcat(text, ",128=ip");
+	encap_table_default(&t);
+	assert_false(encap_table_parse(&t, text));
+	assert_int_equal(t.n, 4);
 }
 
 /* IPv4 and UDP to @port, then @shim, then a small UDP packet over IPv4 or IPv6. */
@@ -229,7 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),	  cmocka_unit_test(test_shims),
 		cmocka_unit_test(test_outer_v6),  cmocka_unit_test(test_outer_refused),
-		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_truncated), cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_long_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

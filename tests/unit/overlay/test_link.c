@@ -146,7 +146,8 @@ static void test_get_none(void **state)
 static void test_set_each_field(void **state)
 {
 	static const uint8_t mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
-	struct link_change change = {.set_mtu = true, .mtu = 1400};
+	struct link_change change = {
+		.set_mtu = true, .mtu = 1400, .set_txqlen = true, .txqlen = 1234};
 	struct ifreq before;
 	struct fixture f;
 
@@ -156,6 +157,7 @@ static void test_set_each_field(void **state)
 
 	assert_int_equal(link_set(f.nl, f.ifindex, &change), 0);
 	assert_int_equal(ask(&f, SIOCGIFMTU).ifr_mtu, 1400);
+	assert_int_equal(ask(&f, SIOCGIFTXQLEN).ifr_qlen, 1234);
 	assert_false(ask(&f, SIOCGIFFLAGS).ifr_flags & (IFF_UP | IFF_NOARP));
 	assert_memory_equal(ask(&f, SIOCGIFHWADDR).ifr_hwaddr.sa_data, before.ifr_hwaddr.sa_data,
 			    6);
