@@ -343,10 +343,12 @@ static void write_plain(struct lane *lane, const struct iovec *iov)
 	static const struct vnet plain;
 	int err = lane->device.write(lane->device.ctx, &plain, iov, 1);
 
-	if (err)
+	if (err) {
 		lane->stats.drop[write_error(err)]++;
-	else
-		lane->stats.device_packets_out++;
+		return;
+	}
+	lane->stats.device_packets_out++;
+	lane->stats.device_bytes_out += iov->iov_len;
 }
 
 /* The kernel refused a merged packet: cut it again, deliver piece by piece. */
