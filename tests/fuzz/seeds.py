@@ -258,6 +258,66 @@ def vnet_inputs():
     yield "link-layer", b"\5" + bytes([1, 0, 0, 0, 0, 0, 34, 0, 6, 0, 0, 0]) + ipv4(UDP, udp_header(8))
 
 
+def vxlan_inputs():
+    """Flags, a 24-byte vnet header, a frame or a packet: see fuzz_vxlan.c."""
+    macs, none = bytes(range(12)), bytes(24)
+
+    def frame(packet, tags=b""):
+        return macs + tags + (b"\x08\0" if packet[0] >> 4 == 4 else b"\x86\xdd") + packet
+
+    def moved(vnet, by):
+        """The offsets that count from the Ethernet header, if they are there."""
+        fields = list(struct.unpack("<BBHHHH10xHH", vnet))
+        fields[4] += by
+        fields[6:] = [field and field + by for field in fields[6:]]
+        return struct.pack("<BBHHHH10xHH", *fields)
+
+    for i, (name, data) in enumerate(superpackets()):
+        tags = (b"", b"\x81\0\0\5", b"\x88\xa8\0\7\x81\0\0\5")[i % 3]
+        vnet = moved(data[:24], 14 + len(tags))
+        yield f"push-{name}", bytes([i & 3]) + vnet + frame(data[24:], tags)
+    for i, (name, packet) in enumerate(packets().items()):
+        yield f"push-plain-{name}", bytes([i & 3]) + none + frame(packet)
+    for name, packet, _ in tunnels():
+        if name.startswith("vxlan"):
+            yield f"parse-{name}", b"\x80" + none + packet
+            yield f"nested-{name}", b"\3" + none + frame(packet)
+    yield "arp", b"\2" + none + macs + b"\x08\x06" + bytes(28)
+    yield "short", b"\0" + none + macs
+
+
+def fdb_inputs():
+    """A configuration, operations: see fuzz_fdb.c."""
+    learn, fix, remove, remove_vtep, remove_learned, flush, configure = range(7)
+
+    def op(what, value, later=0, vtep=0):
+        return bytes([what | vtep << 3, value, later])
+
+    def many(what, first, n, later=1, vtep=0):
+        return b"".join(op(what, i, later, vtep) for i in range(first, first + n))
+
+    def limits(values, less):
+        return b"".join(op(configure, n, n - less, 3) for n in values)
+
+    small, large = bytes([8, 5, 50, 0]), bytes([90, 80, 200, 0])
+    yield "full", small + many(learn, 1, 6) + many(fix, 20, 9)
+    late = op(learn, 1, 44) + op(learn, 9, 2) + op(learn, 2, 1) + op(learn, 9, 50, 2)
+    yield "aged", small + many(learn, 1, 5) + late
+    moves = op(learn, 1, 1, 2) + op(fix, 1, 0, 3) + op(learn, 1) + op(learn, 1, 1, 3)
+    yield "moves", small + op(learn, 1) + moves
+    refill = many(remove, 5, 40) + many(learn, 30, 50, 0, 1) + many(fix, 0, 60, 2, 2)
+    yield "refill", large + many(learn, 0, 80) + refill
+    shrink = many(fix, 0, 10) + many(learn, 10, 60) + limits((60, 30, 12, 9, 10), 0)
+    yield "shrink", large + shrink
+    grow = many(fix, 0, 3) + many(learn, 3, 5) + limits((9, 17, 33, 70), 1)
+    yield "grow", small + grow + many(learn, 8, 60)
+    mixed = many(fix, 0, 4) + many(fix, 4, 4, 0, 2) + many(learn, 8, 20, 0, 2) + many(learn, 28, 9)
+    gone = op(remove_learned, 0, 0, 2) + op(remove_vtep, 0) + many(learn, 0, 9) + op(flush, 0)
+    yield "vtep", large + mixed + gone
+    learning = op(configure, 8, 5, 31) + many(learn, 0, 8)
+    yield "unlearning", bytes([8, 8, 0, 1]) + many(fix, 0, 4) + many(learn, 0, 8) + learning
+
+
 def main():
     seeds = {
         "encap": {name: packet for name, packet, _ in tunnels()},
@@ -271,6 +331,8 @@ def main():
         "policy": dict(policy_inputs()),
         "policy_env": policy_env_inputs(),
         "udpseg": udpseg_inputs(),
+        "vxlan": dict(vxlan_inputs()),
+        "fdb": dict(fdb_inputs()),
     }
     for what, files in seeds.items():
         folder = CORPUS / what

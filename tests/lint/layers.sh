@@ -20,7 +20,8 @@ allowed_folders() {
 	agent/node) echo 'agent/node overlay offload' ;;
 	agent/cli) echo 'agent/cli' ;;
 	agent/cni) echo 'agent/cni overlay' ;;
-	tests/unit/lane | tests/sim | tests/fuzz/lane) echo "$1 agent/lane crypto offload overlay" ;;
+	tests/fuzz/lane) echo "$1 tests/unit/lane agent/lane crypto offload overlay" ;;
+	tests/unit/lane | tests/sim) echo "$1 agent/lane crypto offload overlay" ;;
 	tests/unit/* | tests/fuzz/*) echo "$1 ${1##*/}" ;;
 	tests/bench) echo "$1 crypto offload" ;;
 	tests/platform) echo "$1 tests/unit/offload offload overlay" ;;
