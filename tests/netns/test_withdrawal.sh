@@ -262,7 +262,7 @@ slow_line() {
 write_refused() { # KIND
 	local name="a merged write gets EINVAL, $1" merged
 	tunnel_up "$1"
-	inject_start "$B" writev EINVAL 10 -P /dev/net/tun
+	inject_start "$B" writev EINVAL 10
 	check "$name: everything arrives" arrives b 10.9.0.2
 	inject_stop
 	check_equal "$name: it did" 1 "$n_injected"
