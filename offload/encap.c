@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "be.h"
+#include "cursor.h"
 
 enum {
 	UDP_HDR_LEN = 8,
@@ -16,23 +17,6 @@ enum {
 };
 
 enum { ETHERTYPE_IPV4 = 0x0800, ETHERTYPE_IPV6 = 0x86dd, ETHERTYPE_TEB = 0x6558 };
-
-struct cursor {
-	const uint8_t *p;
-	size_t left;
-};
-
-/* Next @n bytes, or NULL (nothing taken) when fewer are left. */
-static const uint8_t *take(struct cursor *c, size_t n)
-{
-	const uint8_t *p = c->p;
-
-	if (n > c->left)
-		return NULL;
-	c->p += n;
-	c->left -= n;
-	return p;
-}
 
 static struct encap_port *find_port(struct encap_table *t, uint16_t port)
 {

@@ -2,6 +2,7 @@
 #include "ip.h"
 
 #include "be.h"
+#include "cursor.h"
 #include "checksum.h"
 
 /* Extension headers (IANA registry); what is not here ends the chain. ESP (50)
@@ -22,23 +23,6 @@ enum next_header {
 enum { EXTENSIONS_MAX = 16, EXTENSION_MIN_LEN = 8 };
 
 enum { IPV4_MORE_FRAGMENTS = 0x2000, IPV4_OFFSET_MASK = 0x1fff, IPV6_OFFSET_MASK = 0xfff8 };
-
-struct cursor {
-	const uint8_t *p;
-	size_t left;
-};
-
-/* Next @n bytes, or NULL (nothing taken) when fewer are left. */
-static const uint8_t *take(struct cursor *c, size_t n)
-{
-	const uint8_t *p = c->p;
-
-	if (n > c->left)
-		return NULL;
-	c->p += n;
-	c->left -= n;
-	return p;
-}
 
 static bool is_extension(uint8_t next)
 {
