@@ -47,7 +47,7 @@ succeeds() {
 	expect_nothing_left success
 }
 
-interrupted_at() { # STEP
+interrupted_at() { # STEP [SECONDS-INTO-IT]
 	local pid n
 	TMPDIR=$work/tmp SEALANED=$daemon "$repo/packaging/quickstart" >"$work/log" 2>&1 &
 	pid=$!
@@ -56,10 +56,21 @@ interrupted_at() { # STEP
 		[ "$n" != 300 ] || fail "never came to the step '$1'"
 		sleep 0.05
 	done
+	sleep "${2:-0}"
 	kill -s TERM "$pid"
 	if wait "$pid"; then fail "a signal at '$1' did not end it"; fi
 	expect_in_log 'interrupted at'
 	expect_nothing_left "a signal at '$1'"
+}
+
+# Where it waits for a listener, whose search is a silent function: the word about
+# the interruption must not become silent with it.
+interrupted_in_silence() {
+	local PATH=$work/slow:$PATH
+	mkdir "$work/slow"
+	printf '#!/bin/sh\nsleep 3\nexit 1\n' >"$work/slow/ss"
+	chmod +x "$work/slow/ss"
+	interrupted_at 'send TCP' 0.5
 }
 
 daemon_fails() {
@@ -87,5 +98,6 @@ succeeds
 for step in 'make two' 'start a lane' 'put a kernel' 'send TCP' 'copy a'; do
 	interrupted_at "$step"
 done
+interrupted_in_silence
 daemon_fails
 kept_and_cleaned
