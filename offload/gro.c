@@ -6,18 +6,18 @@
  * those of the head, which stay as they came until all packets were seen; then
  * each head of two or more packets is rewritten, and a single never is.
  *
- * A flow is the addresses, ports and protocol, of both layers for a tunnel packet
- * whose inner packet can be merged. Any other datagram towards a tunnel port
- * belongs to the flow of the outer layer alone and may hold a packet of any inner
- * flow: it is a barrier for all of them, and each of them closes what such
- * datagrams have open.
+ * A flow is what lies in front of IP and the addresses, ports and protocol, of both
+ * layers for a tunnel packet whose inner packet can be merged. Any other datagram
+ * towards a tunnel port belongs to the flow of the outer layer alone and may hold a
+ * packet of any inner flow: it is a barrier for all of them, and each of them closes
+ * what such datagrams have open.
  *
  * Work per packet is bounded: when a chain of the hash table grows too long, all
  * flows are closed, which never is wrong, only less merged.
  */
 #include "gro_internal.h"
 
-enum { CHAIN_MAX = 16, LEN_MAX = 65535 };
+enum { CHAIN_MAX = 16, LEN_FIELD_MAX = 65535 };
 
 struct batch {
 	struct gro *g;
@@ -64,7 +64,6 @@ static void begin(struct gro *g, const struct gro_config *config, uint32_t n)
 	g->slot_mask = n_slots - 1;
 	g->n_flows = g->n_sealed = g->n_barriers = 0;
 	g->config = *config;
-	g->config.max_len = smaller(config->max_len, LEN_MAX);
 	g->config.max_segments = smaller(config->max_segments, GRO_PIECES_MAX);
 }
 
@@ -191,6 +190,16 @@ static uint32_t pass_barrier(struct batch *b, const struct gro_segment *s, uint3
 	return f->barrier;
 }
 
+/* Only TCP knows of itself how long it is; UDP, and with it any tunnel, has a length
+ * field that receivers go by. */
+static uint32_t len_max(const struct gro_config *c, const struct gro_segment *s)
+{
+	const struct gro_layer *out = &s->layer[0];
+	const uint32_t max = out->version == 4 ? c->max_len4 : c->max_len6;
+
+	return out->proto == IP_PROTO_TCP ? max : smaller(max, LEN_FIELD_MAX);
+}
+
 static uint32_t segments_max(const struct gro_config *c, const struct gro_segment *s)
 {
 	if (s->layer[s->n_layers - 1].proto == IP_PROTO_UDP)
@@ -217,7 +226,7 @@ static bool append(struct batch *b, struct gro_flow *f, const struct gro_segment
 	struct gro_packet *pkt = &b->pkts[i];
 	const uint8_t *head = b->pkts[f->first].ip;
 
-	if (super->len + s->payload_len > b->g->config.max_len ||
+	if (super->len + s->payload_len > len_max(&b->g->config, s) ||
 	    !gro_match_headers(&f->head, head, super->n, s, pkt->ip))
 		return false;
 	if (!f->checked && !gro_match_checksums(&f->head, head))

@@ -38,7 +38,10 @@ enum gro_zero_csum {
 struct gro_config {
 	bool tcp4, tcp6, udp; /* superpackets the device takes on writes */
 	bool tunnel;	      /* UDP-tunnel superpackets too */
-	uint32_t max_len;     /* longest superpacket, bytes of IP, <= 65535 */
+	/* Longest superpacket in bytes of IP, by the outermost IP version. Above
+	 * 65535 (BIG TCP) it holds for plain TCP alone: UDP and tunnel superpackets
+	 * have length fields that must be right and stay at 65535. */
+	uint32_t max_len4, max_len6;
 	uint32_t max_segments;
 	const struct encap_table *encap; /* NULL: no port is a tunnel's */
 	/* UDP towards a tunnel port (the inner one of a nested tunnel, too) that
@@ -49,9 +52,15 @@ struct gro_config {
 };
 
 struct gro_packet {
-	uint8_t *ip; /* whole packet, no padding; headers are rewritten when
-			it becomes the head of a superpacket */
-	uint32_t len;
+	uint8_t *ip;  /* whole packet, no padding; headers are rewritten when
+			 it becomes the head of a superpacket */
+	uint32_t len; /* of IP */
+	/* Bytes right in front of @ip that belong to the packet: a port's Ethernet
+	 * header and VLAN tags; 0: none. Equal, bit for bit, in all packets of a
+	 * superpacket, as packets that differ in them are of different flows. The
+	 * head's piece is ip - l2_len to the end; all lengths and offsets are those
+	 * of IP. */
+	uint8_t l2_len;
 	struct ip_view view;	/* by ip_parse(); version 0: it is not IP. Not
 				   updated when the headers are rewritten */
 	bool zero_csum_allowed; /* config->zero_csum holds for this packet: it ends
@@ -68,7 +77,7 @@ struct gro_super {
 	uint32_t first; /* index of its head packet */
 	uint32_t last;
 	uint32_t n;	  /* packets in it; 1: written as it came */
-	uint32_t len;	  /* bytes of IP in all */
+	uint32_t len;	  /* bytes of IP in all; the head's l2_len comes on top */
 	struct vnet vnet; /* all zero when n == 1 */
 };
 
@@ -81,6 +90,7 @@ struct gro_layer {
 struct gro_segment {		   /* a packet as the merging sees it */
 	struct gro_layer layer[2]; /* outermost first */
 	uint8_t n_layers;	   /* 2: to be merged as a tunnel superpacket */
+	uint8_t l2_len;		   /* in front of the packet */
 	bool barrier;		   /* may hold a packet of any flow of its tunnel */
 	uint16_t hdr_len;	   /* through the innermost L4 header */
 	uint16_t payload_len;

@@ -4,6 +4,14 @@
  * whole, IPv4 header checksums finished, UDP and TCP checksums holding the
  * folded sum of the pseudo header only (virtio 1.2, 5.1.6.2; what a read of such a
  * packet returns).
+ *
+ * BIG TCP: the length field of IP is 0 where the length does not fit (iph_set_totlen()
+ * in include/net/ip.h; IPv6 without a jumbo option, as kernels from 7.0 on have it).
+ * The pseudo header counts the real length in 32 bits all the same: so do
+ * tcp4_gro_complete() and its IPv6 twin with skb->len - thoff, and tcp_gso_segment()
+ * adds ~skb->len in 32 bits to take it off again before it adds a segment's. (Before
+ * "tcp: gso: really support BIG TCP", 2023, it took off the lower 16 bits alone: wrong
+ * for what the kernel's own GRO wrote as well.)
  */
 #include "gro_internal.h"
 
@@ -38,13 +46,19 @@ struct vnet gro_finish_vnet(const struct gro_segment *head, const uint8_t *ip)
 	return v;
 }
 
+/* 0 where it does not fit. */
+static uint16_t len16(uint32_t len)
+{
+	return len <= UINT16_MAX ? (uint16_t)len : 0;
+}
+
 static void write_ip_len(uint8_t *ip, uint32_t len)
 {
 	if (ip[0] >> 4 == 6) {
-		be16_store(ip + 4, (uint16_t)(len - IPV6_HDR_LEN));
+		be16_store(ip + 4, len16(len - IPV6_HDR_LEN));
 		return;
 	}
-	be16_store(ip + 2, (uint16_t)len);
+	be16_store(ip + 2, len16(len));
 	be16_store(ip + 10, 0);
 	be16_store(ip + 10, checksum_finish(checksum_add(0, ip, IPV4_HDR_MIN_LEN)));
 }

@@ -26,10 +26,10 @@ enum gro_fate {
 /* Of GRO_SEAL_FLOW only layers, barrier and hash are set in *ret. */
 enum gro_fate gro_segment_describe(const struct gro_config *config, const struct gro_packet *pkt,
 				   struct gro_segment *ret);
-/* Hash of the flow that the @n_layers outermost layers make. */
+/* Hash of the flow that the link layer and the @n_layers outermost layers make. */
 uint32_t gro_segment_hash(const struct gro_segment *s, const uint8_t *p, unsigned n_layers);
 
-/* Are @a in @pa and @b in @pb of one flow? */
+/* Are @a in @pa and @b in @pb of one flow? What lies in front of them counts. */
 bool gro_match_flow(const struct gro_segment *a, const uint8_t *pa, const struct gro_segment *b,
 		    const uint8_t *pb);
 /* Would cutting make the headers of @s in @p out of those of @head in @ph, as

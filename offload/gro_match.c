@@ -33,7 +33,8 @@ bool gro_match_flow(const struct gro_segment *a, const uint8_t *pa, const struct
 {
 	unsigned i;
 
-	if (a->n_layers != b->n_layers)
+	if (a->n_layers != b->n_layers || a->l2_len != b->l2_len ||
+	    memcmp(pa - a->l2_len, pb - b->l2_len, a->l2_len) != 0)
 		return false;
 	for (i = 0; i < a->n_layers; i++)
 		if (!same_endpoints(&a->layer[i], pa, &b->layer[i], pb))

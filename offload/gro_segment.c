@@ -44,6 +44,7 @@ enum gro_fate gro_segment_describe(const struct gro_config *config, const struct
 
 	ret->layer[0] = layer_of(v, 0);
 	ret->n_layers = 1;
+	ret->l2_len = pkt->l2_len;
 	ret->barrier = false;
 	if (v->proto == IP_PROTO_TCP)
 		fate = describe_tcp(config, pkt, ret);
@@ -198,9 +199,22 @@ static uint64_t mix_bytes(uint64_t hash, const uint8_t *p, unsigned n_words)
 	return hash;
 }
 
+/* What is left of the last word counts as zeroes. */
+static uint64_t mix_l2(uint64_t hash, const uint8_t *l2, unsigned len)
+{
+	const unsigned n_words = len / 8, rest = len % 8;
+	uint64_t word = 0;
+
+	hash = mix_bytes(hash, l2, n_words);
+	if (!rest)
+		return hash;
+	memcpy(&word, l2 + 8 * n_words, rest);
+	return mix(hash, word);
+}
+
 uint32_t gro_segment_hash(const struct gro_segment *s, const uint8_t *p, unsigned n_layers)
 {
-	uint64_t hash = 0;
+	uint64_t hash = mix_l2(0, p - s->l2_len, s->l2_len);
 	unsigned i;
 
 	for (i = 0; i < n_layers; i++) {

@@ -12,7 +12,7 @@ enum { UDP_HDR_LEN = 8, UDP_CSUM_OFF = 6, TCP_DATA_OFF = 12 };
 enum { ETHERTYPE_IPV4 = 0x0800, ETHERTYPE_IPV6 = 0x86dd };
 enum { ETHERTYPE_VLAN = 0x8100, ETHERTYPE_QINQ = 0x88a8, VLAN_TAG_LEN = 4, VLAN_TAGS_MAX = 2 };
 enum { TTL_DEFAULT = 64 };
-enum { VXLAN_FLAGS = 0x08000000 }; /* I alone, the 24 reserved bits behind it zero */
+enum { VXLAN_FLAG_I = 0x08000000 }; /* the VNI is valid; all others are reserved */
 /* What the source port looks at: an IP header and some extension headers. */
 enum { HEADERS_MAX = 128 };
 
@@ -157,6 +157,7 @@ static void write_ipv4(const struct vxlan_template *t, uint8_t *ip, uint32_t len
 	ip[0] = 0x45;
 	ip[1] = tos;
 	be16_store(ip + 2, len16(len));
+	be16_store(ip + 4, t->ip_id);
 	ip[8] = t->ttl ? t->ttl : TTL_DEFAULT;
 	ip[9] = IP_PROTO_UDP;
 	memcpy(ip + 12, t->local, 4);
@@ -188,7 +189,7 @@ static void write_udp(const struct vxlan_template *t, uint8_t *udp, uint32_t len
 	be16_store(udp + 2, t->dst_port);
 	be16_store(udp + 4, len16(len));
 	be16_store(udp + UDP_CSUM_OFF, 0);
-	be32_store(udp + UDP_HDR_LEN, VXLAN_FLAGS);
+	be32_store(udp + UDP_HDR_LEN, VXLAN_FLAG_I);
 	be32_store(udp + UDP_HDR_LEN + 4, t->vni << 8);
 }
 
@@ -329,7 +330,7 @@ bool vxlan_parse(const uint8_t *p, const struct ip_view *v, uint16_t dst_port,
 	if (udp_len < UDP_HDR_LEN + VXLAN_HDR_LEN + VXLAN_ETHER_LEN ||
 	    be16_load(udp + 4) != udp_len || be16_load(udp + 2) != dst_port)
 		return false;
-	if (be32_load(vxlan) != VXLAN_FLAGS || vxlan[7] || !checksum_holds(p, v, udp_len))
+	if (!(be32_load(vxlan) & VXLAN_FLAG_I) || !checksum_holds(p, v, udp_len))
 		return false;
 	*ret = (struct vxlan_view){
 		.vni = be32_load(vxlan + 4) >> 8,

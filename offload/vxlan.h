@@ -32,6 +32,9 @@ struct vxlan_template {
 	uint8_t ttl;	   /* 0: 64 */
 	uint8_t dscp;	   /* of the outer header, 6 bits */
 	bool inherit_dscp; /* take the inner packet's instead, 0 if it is not IP */
+	uint16_t ip_id;	   /* of the outer IPv4 header; a superpacket's segments count
+			      on from it. GRO wants consecutive ones: a port that
+			      gives all packets the same keeps receivers from merging */
 	bool checksum;	   /* a real outer UDP checksum (IPv6: zero only when false
 			      and both ends agreed) */
 };
@@ -46,11 +49,11 @@ struct vxlan_template {
  *               partial; *v becomes all zero.
  *  superpacket  A tunnel superpacket, which vnet_check() accepts and gso_begin(),
  *               unless it refuses a data offset or a segment's length, cuts into
- *               what pushing each segment would give, with outer IPv4 IDs 0, 1, 2
- *               and so on. The outer lengths are those of the whole
+ *               what pushing each segment would give, with outer IPv4 IDs t->ip_id,
+ *               the next and so on. The outer lengths are those of the whole
  *               packet, 0 where they do not fit; the outer checksum is partial.
  *
- * The outer IPv4 header has ID 0 and no DF, the IPv6 header no flow label. ECN:
+ * The outer IPv4 header has no DF, the IPv6 header no flow label. ECN:
  * the inner bits, CE becoming ECT(0), as ip_tunnel does for a packet that starts
  * here; they and the DSCP are found behind up to two VLAN tags, and are 0 when the
  * frame is not IP.
@@ -79,9 +82,12 @@ struct vxlan_view {
 
 /*
  * Is the packet @p parsed as @v (not a fragment) VXLAN to UDP port @dst_port? The
- * I flag set, all other flags and reserved bytes zero (stricter than RFC 7348,
- * which says ignore: an unknown flag may change what follows), UDP length exact,
- * room for an Ethernet header, checksum valid or zero.
+ * I flag set, UDP length exact, room for an Ethernet header, checksum valid or
+ * zero. All other flags and reserved bytes are ignored, as RFC 7348 section 5 has
+ * it; the kernel's driver refuses what it does not know, since a flag may mean that
+ * something else than a frame follows (VXLAN-GPE). The RFC is followed here so
+ * that a sender with an extension is still understood: it has been configured, by
+ * VTEP, port and VNI, to send frames.
  */
 bool vxlan_parse(const uint8_t *p, const struct ip_view *v, uint16_t dst_port,
 		 struct vxlan_view *ret) __attribute__((warn_unused_result));

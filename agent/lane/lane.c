@@ -46,7 +46,8 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 	TAILQ_INIT(&lane->peers);
 	encap_table_default(&lane->encap);
 	lane->offload = (struct lane_offload){
-		.gro = {.max_len = IO_PACKET_MAX,
+		.gro = {.max_len4 = IO_PACKET_MAX,
+			.max_len6 = IO_PACKET_MAX,
 			.max_segments = GRO_PIECES_MAX,
 			.encap = &lane->encap},
 		.udp_segments = 1,
@@ -167,9 +168,10 @@ void lane_set_gso_limits(struct lane *lane, uint32_t max_size, uint32_t max_segs
 	enum { FRAME_HDR_LEN = 14 };
 	struct gro_config *gro = &lane->offload.gro;
 
-	gro->max_len = IO_PACKET_MAX;
-	if (max_size > FRAME_HDR_LEN + 1 && max_size - FRAME_HDR_LEN - 1 < gro->max_len)
-		gro->max_len = max_size - FRAME_HDR_LEN - 1;
+	gro->max_len4 = IO_PACKET_MAX;
+	if (max_size > FRAME_HDR_LEN + 1 && max_size - FRAME_HDR_LEN - 1 < gro->max_len4)
+		gro->max_len4 = max_size - FRAME_HDR_LEN - 1;
+	gro->max_len6 = gro->max_len4;
 	gro->max_segments = GRO_PIECES_MAX;
 	if (max_segs && max_segs < gro->max_segments)
 		gro->max_segments = max_segs;

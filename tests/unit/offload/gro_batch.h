@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One call of gro_merge() with everything that must hold after any call: every
- * packet in exactly one superpacket, singles untouched, and superpackets that are
- * cut into the very packets that went in.
+ * packet in exactly one superpacket, singles untouched, superpackets within the
+ * limits and cut into the very packets that went in.
  */
 #ifndef SEALANE_TESTS_OFFLOAD_GRO_BATCH_H
 #define SEALANE_TESTS_OFFLOAD_GRO_BATCH_H
@@ -29,7 +29,7 @@ struct batch {
 };
 
 static struct gro batch_gro;
-static uint8_t batch_whole[PKT_MAX_LEN], batch_segment[PKT_MAX_LEN];
+static uint8_t batch_whole[PKT_SUPER_MAX_LEN], batch_segment[PKT_MAX_LEN];
 
 /* Everything is on but merging towards tunnel ports as plain UDP. */
 static inline void batch_init(struct batch *b)
@@ -42,34 +42,50 @@ static inline void batch_init(struct batch *b)
 		.tcp6 = true,
 		.udp = true,
 		.tunnel = true,
-		.max_len = 65535,
+		.max_len4 = 65535,
+		.max_len6 = 65535,
 		.max_segments = 1000,
 		.encap = &b->encap,
 	};
 }
 
-/* Adds a copy in memory of exactly @len bytes. */
-static inline uint8_t *batch_add(struct batch *b, const uint8_t *p, uint32_t len)
+/* Memory of exactly a packet and what is in front of it; returns the former. */
+static inline uint8_t *batch_copy(const uint8_t *l2, uint8_t l2_len, const uint8_t *p, uint32_t len)
+{
+	uint8_t *memory = malloc(l2_len + len);
+
+	assert_non_null(memory);
+	memcpy(memory, l2, l2_len);
+	memcpy(memory + l2_len, p, len);
+	return memory + l2_len;
+}
+
+/* Adds copies of both in one piece. */
+static inline uint8_t *batch_add_frame(struct batch *b, const uint8_t *l2, uint8_t l2_len,
+				       const uint8_t *p, uint32_t len)
 {
 	const uint32_t i = b->n++;
 
 	assert_true(i < GRO_PACKETS_MAX);
-	b->before[i] = malloc(len);
+	b->before[i] = batch_copy(l2, l2_len, p, len);
+	b->pkts[i].ip = batch_copy(l2, l2_len, p, len);
+	b->pkts[i].l2_len = l2_len;
 	b->pkts[i].zero_csum_allowed = true;
-	b->pkts[i].ip = malloc(len);
-	assert_non_null(b->before[i]);
-	assert_non_null(b->pkts[i].ip);
-	memcpy(b->before[i], p, len);
-	memcpy(b->pkts[i].ip, p, len);
 	b->pkts[i].len = len;
 	return b->before[i];
+}
+
+static inline uint8_t *batch_add(struct batch *b, const uint8_t *p, uint32_t len)
+{
+	return batch_add_frame(b, p, 0, p, len);
 }
 
 static inline void batch_done(struct batch *b)
 {
 	while (b->n) {
-		free(b->before[--b->n]);
-		free(b->pkts[b->n].ip);
+		b->n--;
+		free(b->before[b->n] - b->pkts[b->n].l2_len);
+		free(b->pkts[b->n].ip - b->pkts[b->n].l2_len);
 	}
 }
 
@@ -122,6 +138,28 @@ static inline void batch_check_segment(const struct batch *b, uint32_t i, const 
 	assert_memory_equal(batch_segment, b->before[i], len);
 }
 
+static inline uint32_t batch_max_len(const struct batch *b, const struct gro_super *s)
+{
+	const uint8_t version = b->before[s->first][0] >> 4;
+	const uint32_t max = version == 4 ? b->config.max_len4 : b->config.max_len6;
+	const bool big = s->vnet.gso != VNET_GSO_UDP && !s->vnet.tunnel;
+
+	return big || max < 65535 ? max : 65535;
+}
+
+/* What is in front of IP is equal in all packets, and as it came. */
+static inline void batch_check_l2(const struct batch *b, const struct gro_super *s)
+{
+	const uint8_t l2_len = b->pkts[s->first].l2_len;
+	uint32_t i;
+
+	for (i = s->first; i != GRO_END; i = b->pkts[i].next) {
+		assert_int_equal(b->pkts[i].l2_len, l2_len);
+		assert_memory_equal(b->before[i] - l2_len, b->before[s->first] - l2_len, l2_len);
+		assert_memory_equal(b->pkts[i].ip - l2_len, b->before[i] - l2_len, l2_len);
+	}
+}
+
 static inline void batch_check_merged(const struct batch *b, const struct gro_super *s)
 {
 	const uint32_t len = batch_gather(b, s);
@@ -129,7 +167,7 @@ static inline void batch_check_merged(const struct batch *b, const struct gro_su
 	uint32_t i, k;
 
 	assert_int_equal(len, s->len);
-	assert_in_range(s->len, 1, b->config.max_len);
+	assert_in_range(s->len, 1, batch_max_len(b, s));
 	assert_in_range(s->n, 2, b->config.max_segments);
 	assert_in_range(s->n, 2, s->vnet.gso == VNET_GSO_UDP ? GRO_SEGMENTS_UDP : GRO_PIECES_MAX);
 	assert_true(s->vnet.needs_csum);
@@ -161,6 +199,7 @@ static inline void batch_check_super(struct batch *b, uint32_t k)
 	}
 	assert_int_equal(n, s->n);
 	assert_int_equal(last, s->last);
+	batch_check_l2(b, s);
 	if (n > 1) {
 		batch_check_merged(b, s);
 		return;

@@ -14,7 +14,7 @@
 
 #include "naive.h"
 
-enum { PKT_TCP = 6, PKT_UDP = 17, PKT_MAX_LEN = 70000 };
+enum { PKT_TCP = 6, PKT_UDP = 17, PKT_MAX_LEN = 70000, PKT_SUPER_MAX_LEN = 540000 };
 enum {
 	FIN = 0x01,
 	SYN = 0x02,
@@ -109,6 +109,12 @@ static inline void pkt_fix(uint8_t *p, const struct pkt_offsets *o, uint8_t prot
 		pkt_fix_l4(p, p + o->outer_l4, PKT_UDP, o->len - o->outer_l4);
 }
 
+/* 16-bit length fields are 0 where they cannot say it. */
+static inline void pkt_put_len(uint8_t *p, unsigned len)
+{
+	pkt_put16(p, len > 0xffff ? 0 : len);
+}
+
 static inline void pkt_set_lens(uint8_t *p, const struct pkt_offsets *o, uint8_t proto)
 {
 	const unsigned l3[2] = {o->l3, 0};
@@ -118,9 +124,9 @@ static inline void pkt_set_lens(uint8_t *p, const struct pkt_offsets *o, uint8_t
 		uint8_t *ip = p + l3[i];
 
 		if (ip[0] >> 4 == 4)
-			pkt_put16(ip + 2, o->len - l3[i]);
+			pkt_put_len(ip + 2, o->len - l3[i]);
 		else
-			pkt_put16(ip + 4, o->len - l3[i] - 40);
+			pkt_put_len(ip + 4, o->len - l3[i] - 40);
 	}
 	if (proto == PKT_UDP)
 		pkt_put16(p + o->l4 + 4, o->len - o->l4);
@@ -149,6 +155,21 @@ static inline void pkt_write_ip(uint8_t *ip, uint8_t version, uint8_t proto)
 	memcpy(ip + 24, v6, 16);
 	ip[23] = 1;
 	ip[39] = 2;
+}
+
+/* An Ethernet header and @n_tags VLAN tags, of VLAN @vlan and those behind it.
+ * Returns their length. */
+static inline uint8_t pkt_write_l2(uint8_t *p, uint8_t version, unsigned n_tags, unsigned vlan)
+{
+	uint8_t at = 12;
+
+	memcpy(p, "\x02lane\x01\x02lane\x02", 12);
+	for (unsigned i = 0; i < n_tags; i++, at += 4) {
+		pkt_put16(p + at, i + 1 < n_tags ? 0x88a8 : 0x8100);
+		pkt_put16(p + at + 2, vlan + i);
+	}
+	pkt_put16(p + at, version == 4 ? 0x0800 : 0x86dd);
+	return at + 2;
 }
 
 static inline unsigned pkt_write_tunnel(uint8_t *p, const struct pkt_shape *s)

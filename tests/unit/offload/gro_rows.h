@@ -100,7 +100,7 @@ static inline void run_row(const struct row *r)
 	batch.config.encap_udp_l4 = r->config & ENCAP_L4;
 	batch.config.zero_csum = r->config & ZERO_L4 ? GRO_ZERO_CSUM_UDP_L4 : GRO_ZERO_CSUM_NEVER;
 	if (r->max_len)
-		batch.config.max_len = r->max_len;
+		batch.config.max_len4 = batch.config.max_len6 = r->max_len;
 	if (r->max_segments)
 		batch.config.max_segments = r->max_segments;
 	for (i = 0; i < n_packets(r); i++)

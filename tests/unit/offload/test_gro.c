@@ -321,7 +321,7 @@ static void test_ip_options(void **state)
 	}
 }
 
-/* Runs long enough for each of the fixed limits. */
+/* Runs long enough for each of the fixed limits; the length has none for TCP. */
 static void test_long_runs(void **state)
 {
 	static const struct {
@@ -332,11 +332,11 @@ static void test_long_runs(void **state)
 		{4, PKT_UDP, 8, 65, 64, 2},
 		{6, PKT_UDP, 1200, 60, 54, 2},	/* 40 + 8 + 54 * 1200 = 64848 */
 		{4, PKT_TCP, 8, 1001, 1000, 2}, /* GRO_PIECES_MAX */
-		{4, PKT_TCP, 1400, 48, 46, 2},	/* 40 + 46 * 1400 = 64440 */
-		{4, PKT_TCP, 13099, 6, 5, 2},	/* 40 + 5 * 13099 = 65535 */
-		{4, PKT_TCP, 13100, 6, 4, 2},	/* five are 65540 */
-		{6, PKT_TCP, 13095, 6, 5, 2},	/* 60 + 5 * 13095 = 65535 */
-		{6, PKT_TCP, 13096, 6, 4, 2},
+		{4, PKT_UDP, 1400, 48, 46, 2},	/* 28 + 46 * 1400 = 64428 */
+		{4, PKT_UDP, 9358, 8, 7, 2},	/* 28 + 7 * 9358 = 65534 */
+		{4, PKT_UDP, 9359, 8, 6, 2},	/* seven are 65541 */
+		{4, PKT_TCP, 13100, 6, 6, 1},
+		{6, PKT_TCP, 13096, 6, 6, 1},
 	};
 	static uint8_t p[PKT_MAX_LEN];
 	size_t i;
@@ -346,7 +346,7 @@ static void test_long_runs(void **state)
 		const struct pkt_shape s = {.version = cases[i].version, .proto = cases[i].proto};
 
 		batch_init(&batch);
-		batch.config.max_len = UINT32_MAX;
+		batch.config.max_len4 = batch.config.max_len6 = UINT32_MAX;
 		batch.config.max_segments = UINT32_MAX;
 		for (uint32_t k = 0; k < cases[i].n; k++)
 			batch_add(&batch, p, pkt_build(p, &s, k, cases[i].len).len);

@@ -59,6 +59,32 @@ static void test_flow_bytes(void **state)
 	}
 }
 
+/* So do bytes in front of IP, all of them and no others, and how many they are. */
+static void test_flow_l2(void **state)
+{
+	enum { L2_MAX = 22 };
+	uint8_t a[L2_MAX + 400], b[L2_MAX + 400];
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(shapes); i++) {
+		const struct pkt_offsets o = pkt_build(a + L2_MAX, &shapes[i], 0, 50);
+		struct gro_segment s = describe(&shapes[i], &o), other = s;
+
+		memset(a, 7, L2_MAX);
+		for (s.l2_len = 0; s.l2_len <= L2_MAX; s.l2_len++) {
+			for (unsigned at = 0; at < L2_MAX; at++) {
+				memcpy(b, a, sizeof(b));
+				b[at] ^= 0x10;
+				assert_int_equal(gro_match_flow(&s, a + L2_MAX, &s, b + L2_MAX),
+						 at + s.l2_len < L2_MAX);
+			}
+			for (other.l2_len = 0; other.l2_len <= L2_MAX; other.l2_len++)
+				assert_int_equal(gro_match_flow(&s, a + L2_MAX, &other, a + L2_MAX),
+						 s.l2_len == other.l2_len);
+		}
+	}
+}
+
 static void test_flow_kind(void **state)
 {
 	uint8_t p[400];
@@ -119,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flow_bytes),
+		cmocka_unit_test(test_flow_l2),
 		cmocka_unit_test(test_flow_kind),
 		cmocka_unit_test(test_header_lengths),
 	};

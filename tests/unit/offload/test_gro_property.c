@@ -94,6 +94,7 @@ static void test_every_bit(void **state)
 /* One flow of the random mix. */
 struct source {
 	struct pkt_shape s;
+	uint8_t l2_len, l2[18];
 	uint32_t k;
 	unsigned len;
 };
@@ -141,9 +142,23 @@ static bool emit(struct source *from, bool damage)
 		pkt_fix(p, &o, from->s.proto, from->s.outer_csum);
 	if (damage && !below(20))
 		p[below(o.len)] ^= (uint8_t)(1 << below(8));
-	batch_add(&batch, p, o.len);
+	batch_add_frame(&batch, from->l2, from->l2_len, p, o.len);
 	from->k += below(20) ? 1 : below(3);
 	return may_be_overtaken(&from->s, &o, p, intact);
+}
+
+/* Some lie on a TUN, some in one VLAN or another. */
+static struct source random_source(void)
+{
+	struct source ret = {
+		.s = shape(below(N_SHAPES)),
+		.k = below(1000),
+		.len = 200 + below(300),
+	};
+
+	if (below(2))
+		ret.l2_len = pkt_write_l2(ret.l2, ret.s.version, below(2), below(2));
+	return ret;
 }
 
 static void random_config(void)
@@ -155,7 +170,9 @@ static void random_config(void)
 	batch.config.encap_udp_l4 = below(2);
 	batch.config.zero_csum = below(2) ? GRO_ZERO_CSUM_UDP_L4 : GRO_ZERO_CSUM_NEVER;
 	if (!below(3))
-		batch.config.max_len = 200 + below(4000);
+		batch.config.max_len4 = 200 + below(4000);
+	if (!below(3))
+		batch.config.max_len6 = 200 + below(4000);
 	if (!below(3))
 		batch.config.max_segments = 2 + below(10);
 }
@@ -191,8 +208,7 @@ static void test_random_mixes(void **state)
 		batch_init(&batch);
 		random_config();
 		for (uint32_t i = 0; i < n_sources; i++)
-			sources[i] = (struct source){shape(below(N_SHAPES)), below(1000),
-						     200 + below(300)};
+			sources[i] = random_source();
 		for (uint32_t i = 0; i < n; i++) {
 			if (!below(4))
 				at = below(n_sources);

@@ -106,11 +106,12 @@ static void test_template(void **state)
 	t.vni = 0xff123456; /* 24 bits of it */
 	t.ttl = 255;
 	t.dscp = 0xff;
+	t.ip_id = 0x1234;
 	assert_int_equal(vxlan_push(&t, f.p, f.len, &v), 36);
 	assert_memory_equal(f.p - 8, "\x08\0\0\0\x12\x34\x56\0", 8);
 	assert_int_equal(f.p[-28], 255);
 	assert_int_equal(f.p[-35], 0xfc);
-	assert_memory_equal(f.p - 32, "\0\0\0\0", 4); /* ID, flags, offset */
+	assert_memory_equal(f.p - 32, "\x12\x34\0\0", 4); /* ID, flags, offset */
 	frame_free(&f);
 }
 
@@ -379,7 +380,8 @@ static void test_parse(void **state)
 	}
 }
 
-/* Every bit of the UDP and VXLAN headers that has but one right value. */
+/* Every bit of the UDP and VXLAN headers behind the source port: with a checksum no
+ * other value is right; without, all flags but I and what is reserved are ignored. */
 static void check_header_bits(const struct vxlan_template *t)
 {
 	struct frame f = udp_frame(4, 0);
@@ -390,11 +392,13 @@ static void check_header_bits(const struct vxlan_template *t)
 
 	for (bit = 16; bit < 128; bit++) {
 		const bool vni = bit >= 96 && bit < 120, checksum = bit >= 48 && bit < 64;
+		const bool ignored = bit >= 64 && !vni && bit != 64 + 3;
 
 		hdr[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		if (vni && !t->checksum) {
+		if ((vni || ignored) && !t->checksum) {
 			assert_true(parse(packet, len, 4789, &view));
-			assert_int_not_equal(view.vni, 0xabcdef);
+			assert_int_equal(view.vni != 0xabcdef, vni);
+			assert_int_equal(view.frame_off, outer_len(t));
 		} else {
 			assert_refused(packet, len, 4789);
 		}
@@ -422,6 +426,43 @@ static void test_parse_bits(void **state)
 	t4.checksum = t6.checksum = true;
 	check_header_bits(&t4);
 	check_header_bits(&t6);
+}
+
+/* RFC 7348 section 5: the I flag must be set, all that is reserved is ignored. */
+static void test_parse_reserved(void **state)
+{
+	static const struct {
+		uint8_t header[8];
+		bool ok;
+	} cases[] = {
+		{{0x08, 0, 0, 0, 1, 2, 3, 0}, true},
+		{{0xff, 0xff, 0xff, 0xff, 1, 2, 3, 0xff}, true},
+		{{0x0c, 0, 0, 3, 1, 2, 3, 0}, true},	   /* VXLAN-GPE, Ethernet */
+		{{0x88, 0, 0x12, 0x34, 1, 2, 3, 0}, true}, /* group based policy */
+		{{0x00, 0, 0, 0, 1, 2, 3, 0}, false},
+		{{0xf7, 0xff, 0xff, 0xff, 1, 2, 3, 0xff}, false},
+	};
+	struct vxlan_template t;
+	struct vxlan_view view;
+	uint8_t packet[300];
+	struct frame f = udp_frame(4, 0);
+	uint32_t len;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2 * N_ELEMENTS(cases); i++) {
+		t = i & 1 ? template_v4() : template_v6();
+		len = naive_push(&t, &f, 0, 0, packet);
+		memcpy(packet + outer_len(&t) - 8, cases[i / 2].header, 8);
+		if (!cases[i / 2].ok) {
+			assert_refused(packet, len, 4789);
+			continue;
+		}
+		assert_true(parse(packet, len, 4789, &view));
+		assert_int_equal(view.vni, 0x010203);
+		assert_int_equal(view.frame_off, outer_len(&t));
+	}
+	frame_free(&f);
 }
 
 /* Shorter and shorter, the lengths right; at the end no room for a frame. */
@@ -484,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_flow_avalanche),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_parse_bits),
+		cmocka_unit_test(test_parse_reserved),
 		cmocka_unit_test(test_parse_lengths),
 		cmocka_unit_test(test_parse_not_udp),
 	};

@@ -88,6 +88,7 @@ static inline struct vxlan_template template_v4(void)
 		.remote = {192, 0, 2, 2},
 		.dst_port = 4789,
 		.vni = 0xabcdef,
+		.ip_id = 0xfffe, /* wraps within a train */
 	};
 }
 
@@ -99,6 +100,7 @@ static inline struct vxlan_template template_v6(void)
 		.remote = {0x20, 1, 0xd, 0xb8, [15] = 2},
 		.dst_port = 4789,
 		.vni = 0xabcdef,
+		.ip_id = 0xfffe, /* means nothing */
 	};
 }
 
