@@ -7,10 +7,9 @@
 #include "checksum.h"
 #include "ecn.h"
 #include "encap.h"
+#include "ether.h"
 
 enum { UDP_HDR_LEN = 8, UDP_CSUM_OFF = 6, TCP_DATA_OFF = 12 };
-enum { ETHERTYPE_IPV4 = 0x0800, ETHERTYPE_IPV6 = 0x86dd };
-enum { ETHERTYPE_VLAN = 0x8100, ETHERTYPE_QINQ = 0x88a8, VLAN_TAG_LEN = 4, VLAN_TAGS_MAX = 2 };
 enum { TTL_DEFAULT = 64 };
 enum { VXLAN_FLAG_I = 0x08000000 }; /* the VNI is valid; all others are reserved */
 /* What the source port looks at: an IP header and some extension headers. */
@@ -25,11 +24,6 @@ struct inner {
 	uint8_t tos;
 };
 
-static bool is_vlan(uint16_t ethertype)
-{
-	return ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ;
-}
-
 static bool starts_with_ip(const uint8_t *p, uint32_t left, uint8_t version, uint32_t hdr_len)
 {
 	return left >= hdr_len && p[0] >> 4 == version;
@@ -38,24 +32,20 @@ static bool starts_with_ip(const uint8_t *p, uint32_t left, uint8_t version, uin
 /* @len holds an Ethernet header. */
 static struct inner find_inner(const uint8_t *frame, uint32_t len)
 {
-	struct inner in = {.l3_off = VXLAN_ETHER_LEN};
+	struct inner in = {.version = 0};
 	const uint8_t *ip;
-	unsigned n;
+	uint16_t type;
 
-	for (n = 0; n < VLAN_TAGS_MAX && is_vlan(be16_load(frame + in.l3_off - 2)) &&
-		    len - in.l3_off >= VLAN_TAG_LEN;
-	     n++)
-		in.l3_off += VLAN_TAG_LEN;
-
+	in.l3_off = ether_l2_len(frame, len, &type);
 	ip = frame + in.l3_off;
-	switch (be16_load(ip - 2)) {
-	case ETHERTYPE_IPV4:
+	switch (type) {
+	case ETHER_IPV4:
 		if (!starts_with_ip(ip, len - in.l3_off, 4, IPV4_HDR_MIN_LEN))
 			break;
 		in.version = 4;
 		in.tos = ip[1];
 		break;
-	case ETHERTYPE_IPV6:
+	case ETHER_IPV6:
 		if (!starts_with_ip(ip, len - in.l3_off, 6, IPV6_HDR_LEN))
 			break;
 		in.version = 6;

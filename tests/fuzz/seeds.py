@@ -197,6 +197,12 @@ def gro_inputs():
     mixed = b"".join(raw(p) for p in list(kinds.values())[:4])
     yield "mixed", bytes([0]) + mixed + struct.pack("!BHB", 3, 0, 0) * 8
     yield "raw", bytes([0]) + b"".join(raw(p, 0) for p in packets().values())
+    for name, header in (("tcp4", ipv4), ("tcp6", ipv6)):
+        yield f"big-{name}", bytes([32]) + raw(header(TCP, tcp + bytes(1800))) + step * 60
+        tagged = bytes(12) + b"\x81\0\0\5" + (b"\x08\0" if name == "tcp4" else b"\x86\xdd")
+        framed = raw(tagged + header(TCP, tcp), 1 | 2 << 1)
+        other_vlan = struct.pack("!BHB", 8, 15, 3)
+        yield f"vlans-{name}", bytes([0]) + framed + other_vlan + struct.pack("!BHB", 1, 0, 0) * 6
 
 
 def tunnels():
@@ -281,9 +287,47 @@ def vxlan_inputs():
     for name, packet, _ in tunnels():
         if name.startswith("vxlan"):
             yield f"parse-{name}", b"\x80" + none + packet
+            at = 28 if name.endswith("in-v4") else 48
+            yield f"parse-reserved-{name}", b"\x80" + none + packet[:at] + b"\xff" + packet[at + 1 :]
             yield f"nested-{name}", b"\3" + none + frame(packet)
     yield "arp", b"\2" + none + macs + b"\x08\x06" + bytes(28)
     yield "short", b"\0" + none + macs
+
+
+def neigh_inputs():
+    """Flags, a frame: see fuzz_neigh.c."""
+    asker = bytes([2, 0, 0, 0, 0, 10])
+    hosts = [ipaddress.ip_address(f"{net}{n}").packed for net in ("10.0.0.", "2001:db8::") for n in (10, 11)]
+    tags = {"": b"", "-vlan": b"\x81\0\x60\5", "-qinq": b"\x88\xa8\0\7\x81\0\x20\5"}
+    nonce, source = b"\x0e\1" + bytes(6), b"\1\1" + asker
+    options = {"": b"", "-source": source, "-options": nonce + b"\xfd\2" + bytes(14) + source * 2}
+
+    def arp(sender, operation=1):
+        return struct.pack("!HHBBH", 1, 0x0800, 6, 4, operation) + asker + sender + bytes(6) + hosts[1]
+
+    def solicitation(sender, options, hop_limit=255):
+        group = ipaddress.IPv6Address("ff02::1:ff00:11").packed
+        body = bytes(4) + hosts[3] + options
+        pseudo = sender + group + struct.pack("!II", 4 + len(body), ICMP6)
+        sum16 = checksum(pseudo + bytes([135, 0, 0, 0]) + body)
+        header = struct.pack("!IHBB", 6 << 28, 4 + len(body), ICMP6, hop_limit)
+        return header + sender + group + struct.pack("!BBH", 135, 0, sum16) + body
+
+    def frame(ethertype, packet, tag=b"", flags=0):
+        return bytes([flags]) + b"\xff" * 6 + asker + tag + struct.pack("!H", ethertype) + packet
+
+    for name, tag in tags.items():
+        yield f"arp{name}", frame(0x0806, arp(hosts[0]), tag)
+        for suffix, extra in options.items():
+            yield f"nd{name}{suffix}", frame(0x86DD, solicitation(hosts[2], extra), tag)
+    yield "arp-padded", frame(0x0806, arp(hosts[0]) + bytes(18))
+    yield "arp-probe", frame(0x0806, arp(bytes(4)))
+    yield "arp-gratuitous", frame(0x0806, arp(hosts[1]))
+    yield "arp-reply", frame(0x0806, arp(hosts[0], 2))
+    yield "nd-fixed", frame(0x86DD, solicitation(hosts[2], options["-options"]), flags=1)
+    yield "nd-duplicate", frame(0x86DD, solicitation(bytes(16), nonce), flags=1)
+    yield "nd-hop-limit", frame(0x86DD, solicitation(hosts[2], source, 64), flags=1)
+    yield "nd-half-option", frame(0x86DD, solicitation(hosts[2], source[:5]), flags=1)
 
 
 def fdb_inputs():
@@ -318,6 +362,43 @@ def fdb_inputs():
     yield "unlearning", bytes([8, 8, 0, 1]) + many(fix, 0, 4) + many(learn, 0, 8) + learning
 
 
+def control_set_inputs():
+    """What is refused, commands: see fuzz_control_set.c."""
+    create = "port=vx0\ncreate=true\nvtep=10.9.0.1\nvni=7\n"
+    macs = [f"02:00:00:00:00:{i:02x}" for i in range(40)]
+    fdb = "".join(f"fdb={mac} 10.9.0.2\n" for mac in macs)
+    flood = "".join(f"flood=10.9.0.{i}\n" for i in range(2, 12))
+    neighbours = "".join(f"neighbour=10.1.0.{i + 1} {mac}\n" for i, mac in enumerate(macs))
+    tables = create + fdb + flood + neighbours
+
+    def seed(*commands, refused=0):
+        return bytes([refused]) + "\n".join(commands).encode()
+
+    yield "create", seed(create, "port=vx0\nremove=true\n", "version=1\n" + create)
+    yield "device", seed(
+        create + "kind=veth\nmtu=1400\nmac=02:00:00:00:00:01\ngso_max_size=131072\n",
+        "port=vx0\nudp_port=8472\nttl=3\ndscp=inherit\nchecksum=true\n",
+        "port=vx0\nmtu=1300\n",
+    )
+    yield "bridge", seed(
+        create + "learning=false\nage_s=0\nfdb_limit=40\nlearned_limit=3\nanswer_neighbours=true\n",
+        "port=vx0\nlearning=true\n",
+        "port=vx0\nflush_learned=true\n",
+    )
+    yield "tables", seed(tables, "port=vx0\nfdb_remove=" + macs[3] + "\nflood_remove=10.9.0.3\n")
+    replace = "replace_fdb=true\nreplace_flood=true\nreplace_neighbours=true\n"
+    yield "replace", seed(tables, "port=vx0\n" + replace + "neighbour=fd01::1 " + macs[0] + "\n")
+    yield "family", seed(tables, "port=vx0\nvtep=fd00::1\n", "port=vx0\nvtep=fd00::1\n" + replace)
+    yield "limit", seed(tables, "port=vx0\nfdb_limit=39\n", f"port=vx0\nfdb_limit=39\nfdb_remove={macs[0]}\n")
+    two = create.replace("vx0", "vx1").replace("vni=7", "vni=8")
+    late = "port=vx0\nvni=8\n" + neighbours
+    yield "taken", seed(create, two, late, late.replace("vni=8", "vni=9"))
+    yield "no-device", seed(create, two + fdb, refused=1)
+    yield "no-vtep", seed(create, late, refused=2)
+    yield "removes-nothing", seed(create, "port=vx0\nttl=1\nneighbour_remove=10.1.0.1\n")
+    yield "misspelt", seed(create + "vtepp=10.9.0.1\n", "port=vx0", "ttl=3\n", "")
+
+
 def main():
     seeds = {
         "encap": {name: packet for name, packet, _ in tunnels()},
@@ -332,7 +413,9 @@ def main():
         "policy_env": policy_env_inputs(),
         "udpseg": udpseg_inputs(),
         "vxlan": dict(vxlan_inputs()),
+        "neigh": dict(neigh_inputs()),
         "fdb": dict(fdb_inputs()),
+        "control_set": dict(control_set_inputs()),
     }
     for what, files in seeds.items():
         folder = CORPUS / what
