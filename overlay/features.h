@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Offload features of a device by their ethtool names ("tx-udp-segmentation").
+ * Control thread.
+ */
+#ifndef SEALANE_OVERLAY_FEATURES_H
+#define SEALANE_OVERLAY_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Switches the features of @names (a list that ends with NULL) off on the device
+ * @ifname of our namespace. Names this kernel does not know are skipped: it has no
+ * such feature. 0 or -errno; -EBUSY: the kernel kept one of them on.
+ */
+int features_off(const char *ifname, const char *const *names);
+
+/* Is it on? False too for a name the kernel does not know. 0 or -errno. */
+int features_get(const char *ifname, const char *name, bool *ret_on);
+
+#endif
