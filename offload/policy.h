@@ -41,6 +41,7 @@ struct kernel_release kernel_release_from_uname(const char *release, const char 
 	X(TUNNEL_GSO, "tunnel_gso", "SEALANE_DISABLE_TUNNEL_GSO")                                  \
 	X(UDP_GSO, "udp_gso", "SEALANE_DISABLE_UDP_GSO TS_DEBUG_DISABLE_UDP_GSO")                  \
 	X(UDP_GRO, "udp_gro", "SEALANE_DISABLE_UDP_GRO TS_DEBUG_DISABLE_UDP_GRO")                  \
+	X(BIG_TCP, "big_tcp", "SEALANE_DISABLE_BIG_TCP")                                           \
 	X(SIMD, "simd", "SEALANE_DISABLE_SIMD")                                                    \
 	X(ECN, "ecn", "SEALANE_DISABLE_ECN")
 

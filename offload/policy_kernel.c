@@ -50,6 +50,10 @@ static const struct {
 	{BIT(OFFLOAD_TUNNEL_GSO),
 	 {{0, 0, 0, 0}, {6, 17, 0, 1}},
 	 "a TUN has no UDP tunnel offload before 6.17 (288f30435132)"},
+	/* Of a port's own device; not a fault of the kernel, but not tried either. */
+	{BIT(OFFLOAD_BIG_TCP),
+	 {{0, 0, 0, 0}, {6, 18, 0, 1}},
+	 "superpackets above 64 KB are not relied on before 6.18"},
 	/* e269d79c7d35 refuses superpackets whose last segment is short;
 	 * 89add40066f9 takes that back. */
 	{BIT(OFFLOAD_TUN_TCP_GRO) | BIT(OFFLOAD_TUN_UDP_GRO),

@@ -3,6 +3,8 @@
 #ifndef SEALANE_OVERLAY_VXLAN_H
 #define SEALANE_OVERLAY_VXLAN_H
 
+#include <net/if.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct nl;
@@ -22,5 +24,13 @@ struct vxlan_args {
  * -EOPNOTSUPP there is no VXLAN in this kernel.
  */
 int vxlan_create(struct nl *nl, const struct vxlan_args *args);
+
+/*
+ * Does a VXLAN device of this network namespace listen on @local (4 or 16 bytes)
+ * and UDP port @port (host order)? One without a local address listens on all. 1
+ * with its name, 0, or -errno.
+ */
+int vxlan_listens(struct nl *nl, const uint8_t *local, size_t local_len, uint16_t port,
+		  char ret_name[IFNAMSIZ]);
 
 #endif

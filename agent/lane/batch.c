@@ -55,3 +55,29 @@ void in_batch_free(struct in_batch *b)
 	free(b->scratch);
 	free(b);
 }
+
+int port_batch_new(struct port_batch **ret)
+{
+	const size_t room = PORTDEV_HEADROOM + PORTDEV_FRAME_MAX;
+	struct port_batch *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->memory = malloc(PORT_FRAMES_MAX * room);
+	b->scratch = malloc(PORTDEV_FRAME_MAX);
+	if (!b->memory || !b->scratch) {
+		port_batch_free(b);
+		return -ENOMEM;
+	}
+	*ret = b;
+	return 0;
+}
+
+void port_batch_free(struct port_batch *b)
+{
+	if (!b)
+		return;
+	free(b->memory);
+	free(b->scratch);
+	free(b);
+}

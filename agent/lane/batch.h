@@ -16,9 +16,11 @@
 #include "offload/gso.h"
 #include "offload/ip.h"
 #include "offload/udpseg.h"
+#include "portdev.h"
 
 struct keypair;
 struct peer;
+struct port;
 
 enum {
 	/* out */
@@ -32,12 +34,17 @@ enum {
 	MESSAGES_MAX = 16, /* receives per batch */
 	MESSAGE_BUF_LEN = IO_PACKET_MAX + 1,
 	PACKETS_MAX = GRO_PACKETS_MAX,
+	/* ports */
+	PORT_FRAMES_MAX = PORTDEV_BATCH_MAX,
+	PORT_READ_BYTES = 512 << 10, /* what is read at a time, about: the caches' size */
 };
 
 /* A packet of the host on its way out, maybe a superpacket. */
 struct super {
 	struct io_read in; /* ip, len, vnet, drop */
 	bool taken;	   /* staged: no longer ours */
+	bool is_frame;	   /* of a port, in VXLAN */
+	struct port *port; /* which, while it is there to be answered */
 	struct ip_view view;
 	struct peer *peer;
 	struct keypair *keypair;
@@ -97,9 +104,32 @@ struct in_batch {
 	/* what is delivered */
 	uint32_t n_inner;
 	struct gro_packet inner[PACKETS_MAX];
+	struct port *port[PACKETS_MAX];	 /* of each; NULL: the device */
+	struct iovec frame[PACKETS_MAX]; /* of each that is a port's */
+	unsigned n_port_packets;
 	struct gro_super merged[PACKETS_MAX];
 	struct gro gro;
 	struct iovec iov[IO_IOV_MAX];
+	uint8_t *scratch; /* a superpacket in one piece, to be cut again */
+};
+
+/* What ports add to both; one per lane, made with its first port. */
+struct port_batch {
+	/* out */
+	unsigned n;
+	struct portdev_read frame[PORT_FRAMES_MAX];
+	uint8_t *memory;
+	unsigned flood[PORT_FRAMES_MAX]; /* frames to be flooded */
+	unsigned n_flood, next_flood;
+	size_t next_vtep, n_copies; /* of the frame at hand */
+	/* in */
+	struct gro_packet inner[PACKETS_MAX]; /* of one port among several */
+	struct iovec frame_of[PACKETS_MAX];
+	struct portdev_write write[PORT_FRAMES_MAX];
+	const struct gro_super *written[PORT_FRAMES_MAX];
+	unsigned n_write;
+	struct iovec iov[PACKETS_MAX];
+	unsigned n_iov;
 	uint8_t *scratch; /* a superpacket in one piece, to be cut again */
 };
 
@@ -108,5 +138,7 @@ int out_batch_new(struct out_batch **ret);
 int in_batch_new(struct in_batch **ret);
 void out_batch_free(struct out_batch *b);
 void in_batch_free(struct in_batch *b);
+int port_batch_new(struct port_batch **ret);
+void port_batch_free(struct port_batch *b);
 
 #endif

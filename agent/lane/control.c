@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "control_ports.h"
 #include "lane.h"
 #include "textbuf.h"
 
@@ -38,5 +39,6 @@ void control_get(const struct lane *lane, const struct control_info *info, struc
 	textbuf_printf(out, "peers=%u\n", lane->n_peers);
 	put_capabilities(info, out);
 	put_counters(&lane->stats, out);
+	control_ports_put(lane, out);
 	textbuf_printf(out, "errno=0\n\n");
 }

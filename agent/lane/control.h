@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane's read-only control socket: `get=1` answers with version=, state,
- * capabilities and counters in the UAPI's line grammar. Control thread.
+ * The lane's control socket: `get=1` answers with version=, state, capabilities,
+ * counters and VXLAN ports (control_ports.h) in the UAPI's line grammar; `set=1`
+ * changes ports (control_set.h). Control thread.
  */
 #ifndef SEALANE_LANE_CONTROL_H
 #define SEALANE_LANE_CONTROL_H

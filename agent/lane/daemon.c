@@ -17,6 +17,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "control_ports.h"
+#include "control_set.h"
 #include "crypto/train.h"
 #include "daemon_internal.h"
 #include "egress.h"
@@ -138,6 +140,8 @@ static void on_check(uv_check_t *check)
 {
 	struct daemon *d = check->data;
 
+	port_reap(&d->lane);
+
 	if (d->lane.handshakes.n && handshake_run(&d->lane, HANDSHAKES_PER_TURN))
 		uv_idle_start(&d->idle, on_idle);
 	else
@@ -210,6 +214,40 @@ static void control_op_get(void *ctx, struct textbuf *out)
 	control_get(&d->lane, &d->info, out);
 }
 
+static void control_op_get_of(void *ctx, const char *lines, struct textbuf *out)
+{
+	const struct daemon *d = ctx;
+
+	control_ports_get(&d->lane, lines, out);
+}
+
+static void control_op_set_begin(void *ctx, void *state)
+{
+	struct daemon *d = ctx;
+
+	control_set_begin(state, &d->lane);
+}
+
+static int control_op_set_line(void *state, const char *line, size_t len)
+{
+	return control_set_line(state, line, len);
+}
+
+static int control_op_set_finish(void *state)
+{
+	return control_set_finish(state);
+}
+
+static const char *control_op_set_error(void *state)
+{
+	return control_set_error(state);
+}
+
+static void control_op_set_end(void *state)
+{
+	control_set_end(state);
+}
+
 static void on_uapi_gone(void *ctx)
 {
 	daemon_stop(ctx, "the configuration socket was removed");
@@ -224,7 +262,16 @@ static int start_servers(struct daemon *d, char err_text[DAEMON_ERR_LEN])
 		.set_line = uapi_op_set_line,
 		.set_end = uapi_op_set_end,
 	};
-	static const struct lineserver_ops control_ops = {.get = control_op_get};
+	static const struct lineserver_ops control_ops = {
+		.set_state_len = sizeof(struct control_set),
+		.get = control_op_get,
+		.get_of = control_op_get_of,
+		.set_begin = control_op_set_begin,
+		.set_line = control_op_set_line,
+		.set_finish = control_op_set_finish,
+		.set_error = control_op_set_error,
+		.set_end = control_op_set_end,
+	};
 	int err;
 
 	snprintf(d->uapi_path, sizeof(d->uapi_path), "/var/run/wireguard/%s.sock", d->ifname);
@@ -318,6 +365,7 @@ static int start_lane(struct daemon *d)
 	if (err)
 		return err;
 	d->lane_ready = true;
+	daemon_ports_start(d);
 	daemon_note_device(d);
 	start_simd(d);
 	offloads_apply(&d->offloads, d->device, d->udp, &d->lane, &d->info);
@@ -405,6 +453,8 @@ void daemon_free(struct daemon *d)
 		return;
 	if (d->udp)
 		udp_on_change(d->udp, NULL, NULL);
+	if (d->lane_ready) /* their watches are on the loop */
+		port_remove_all(&d->lane);
 	if (d->loop_ready) {
 		close_handles(d);
 		uv_run(&d->loop, UV_RUN_DEFAULT);

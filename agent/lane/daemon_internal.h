@@ -46,6 +46,8 @@ struct daemon {
 	uv_idle_t idle;
 	uv_signal_t sigterm, sigint, sighup;
 
+	struct port_env port_env; /* daemon_ports.c */
+
 	/* follow.c */
 	struct monitor *monitor;	/* where the sockets are: routes, and the
 					   device until it moves */
@@ -68,6 +70,11 @@ void follow_stop(struct daemon *d);
 /* Reads the device's superpacket limits again if that was a second ago: the kernel
  * tells nobody when they change. Called while packets are written. */
 void follow_limits(struct daemon *d);
+
+/* Lets the lane make ports. Before daemon_run(). */
+void daemon_ports_start(struct daemon *d);
+/* A link is gone: a port's device that was down says nothing of it by itself. */
+void daemon_ports_link_gone(struct daemon *d, int ifindex);
 
 /* Fill in the capabilities the control socket shows. */
 void daemon_note_device(struct daemon *d);

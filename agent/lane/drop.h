@@ -22,6 +22,11 @@
 	X(STAGE_MEMORY, "stage_memory", "no memory to keep a packet waiting for a session")        \
 	X(SEND, "send", "the kernel refused to send the datagram")                                 \
 	X(SEND_FULL, "send_full", "the socket or device queue stayed full")                        \
+	/* out, from a VXLAN port */                                                               \
+	X(PORT_KERNEL, "port_kernel", "frame the kernel dropped before the lane read it")          \
+	X(PORT_FRAME, "port_frame", "frame from a port without a whole Ethernet header")           \
+	X(PORT_UNKNOWN, "port_unknown", "no VTEP known for the address, and no flooding list")     \
+	X(PORT_HAIRPIN, "port_hairpin", "address at our own VTEP: would come right back")          \
 	/* in: network -> device */                                                                \
 	X(BAD_MESSAGE, "bad_message", "datagram that is no WireGuard message")                     \
 	X(NO_IDENTITY, "no_identity", "handshake message while no private key is set")             \
@@ -40,6 +45,10 @@
 	X(REPLAY, "replay", "data seen before or behind the replay window")                        \
 	X(BAD_INNER, "bad_inner", "decrypted packet with a malformed IP header")                   \
 	X(SPOOFED, "spoofed", "decrypted packet whose source the peer may not use")                \
+	X(PORT_FRAGMENT, "port_fragment", "fragment of VXLAN for a port: not reassembled")         \
+	X(PORT_SOURCE, "port_source", "frame for a port whose source address cannot be there")     \
+	X(PORT_LOOP, "port_loop", "frame for a port from the port's own address")                  \
+	X(PORT_ECN, "port_ecn", "congestion mark on VXLAN around a packet without ECN")            \
 	X(DEVICE_WRITE, "device_write", "the kernel refused the packet on the device")             \
 	X(DEVICE_DOWN, "device_down", "packet for a device that is down")
 

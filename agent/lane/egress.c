@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way out, top to bottom: device -> read -> check -> peer -> session -> cut,
- * number and seal -> send in runs -> news for the timers. Everything that can be
+ * The way out, top to bottom: device -> read -> check (or: port -> read -> put into
+ * VXLAN) -> peer -> session -> cut, number and seal -> send in runs -> news for the
+ * timers. Everything that can be
  * is done once per superpacket; it becomes datagrams at the last moment, cut
  * straight into the memory they are sent from.
  */
@@ -16,9 +17,11 @@
 #include "offload/ecn.h"
 #include "offload/icmp.h"
 #include "pmtu.h"
+#include "port_walk.h"
 
 static int stage_read(struct lane *lane, struct out_batch *b);
 static void stage_check(struct lane *lane, struct out_batch *b);
+static void send_batch(struct lane *lane, struct out_batch *b);
 static void stage_find_peer(struct lane *lane, struct out_batch *b);
 static void stage_find_session(struct lane *lane, struct out_batch *b);
 static void stage_cut_and_seal(struct lane *lane, struct out_batch *b);
@@ -34,18 +37,40 @@ int egress_run(struct lane *lane)
 		return n;
 	lane_refresh_clock(lane);
 	stage_check(lane, b);
+	send_batch(lane, b);
+	return n;
+}
+
+int egress_run_port(struct lane *lane, struct port *port)
+{
+	struct out_batch *b = lane->out;
+	int n = port_read(lane, port);
+
+	if (n <= 0)
+		return n;
+	lane_refresh_clock(lane);
+	port_forward(lane, port, b);
+	send_batch(lane, b);
+	while (port_flood(lane, port, b))
+		send_batch(lane, b);
+	return n;
+}
+
+/* What both have in common: packets that may go out. */
+static void send_batch(struct lane *lane, struct out_batch *b)
+{
 	stage_find_peer(lane, b);
 	stage_find_session(lane, b);
 	stage_cut_and_seal(lane, b);
 	stage_send(lane, b);
 	stage_news(lane, b);
-	return n;
 }
 
 static void super_reset(struct super *s)
 {
 	s->in.drop = DROP_NONE;
-	s->taken = false;
+	s->taken = s->is_frame = false;
+	s->port = NULL;
 	s->peer = NULL;
 	s->keypair = NULL;
 	s->n_sent = 0;
@@ -96,21 +121,6 @@ static void stage_check(struct lane *lane, struct out_batch *b)
 	}
 }
 
-/* At most 100 ICMP errors a second, 50 in a burst (kernel: icmp_msgs_*). */
-static bool icmp_allowed(struct lane *lane)
-{
-	const uint64_t cost_ns = NSEC_PER_SEC / 100, burst_ns = 50 * cost_ns;
-
-	lane->icmp_credit_ns += lane->now_ns - lane->icmp_last_ns;
-	lane->icmp_last_ns = lane->now_ns;
-	if (lane->icmp_credit_ns > burst_ns)
-		lane->icmp_credit_ns = burst_ns;
-	if (lane->icmp_credit_ns < cost_ns)
-		return false;
-	lane->icmp_credit_ns -= cost_ns;
-	return true;
-}
-
 /*
  * Tells the sender. The error comes from the address that could not be reached:
  * one of our own would be a martian on its way back in, and this one has its
@@ -125,7 +135,7 @@ static void answer(struct lane *lane, const struct super *s, enum icmp_reason re
 
 	iov.iov_len = icmp_error(s->in.ip, &s->view, reason, s->in.ip + s->view.dst_off, mtu, buf,
 				 sizeof(buf));
-	if (!iov.iov_len || !icmp_allowed(lane))
+	if (!iov.iov_len || !lane_icmp_allowed(lane))
 		return;
 	if (!lane->device.write(lane->device.ctx, &plain, &iov, 1))
 		lane->stats.icmp_sent++;
@@ -162,13 +172,15 @@ static void stage_find_peer(struct lane *lane, struct out_batch *b)
 					  s->view.addr_len);
 		if (!owner) {
 			s->in.drop = DROP_NO_PEER;
-			answer(lane, s, ICMP_NO_PEER, 0);
+			if (!s->is_frame)
+				answer(lane, s, ICMP_NO_PEER, 0);
 			continue;
 		}
 		s->peer = peer_of_owner(owner);
 		if (s->peer->endpoint.dst.family == AF_UNSPEC) {
 			s->in.drop = DROP_NO_ENDPOINT;
-			answer(lane, s, ICMP_NO_ENDPOINT, 0);
+			if (!s->is_frame)
+				answer(lane, s, ICMP_NO_ENDPOINT, 0);
 		} else if (is_own_datagram(lane, s, &s->peer->endpoint)) {
 			s->in.drop = DROP_LOOP;
 		}
@@ -177,7 +189,7 @@ static void stage_find_peer(struct lane *lane, struct out_batch *b)
 
 static void wait_for_session(struct lane *lane, struct super *s)
 {
-	peer_stage(lane, s->peer, s->in.ip, s->in.len, &s->in.vnet);
+	peer_stage(lane, s->peer, s);
 	s->taken = true;
 	handshake_initiate(lane, s->peer, false);
 }
@@ -278,7 +290,8 @@ static bool begin_cut(struct lane *lane, struct super *s, struct gso *gso)
 		return true;
 	}
 	if (pmtu_exceeded(lane, s, &mtu)) {
-		answer(lane, s, ICMP_PACKET_TOO_BIG, mtu);
+		if (!s->is_frame) /* else told already */
+			answer(lane, s, ICMP_PACKET_TOO_BIG, mtu);
 		s->in.drop = DROP_TOO_BIG;
 		return false;
 	}
@@ -420,8 +433,8 @@ static void unstage(struct out_batch *b, struct peer *peer, struct staged_list *
 		s->in.ip = sp->data;
 		s->in.len = sp->len;
 		s->in.vnet = sp->vnet;
-		if (sp->len && !ip_parse(sp->data, sp->len, &s->view))
-			s->in.drop = DROP_BAD_IP;
+		s->view = sp->view;
+		s->is_frame = sp->is_frame;
 	}
 }
 
@@ -457,11 +470,11 @@ void egress_send_staged(struct lane *lane, struct peer *peer)
 
 void egress_keepalive(struct lane *lane, struct peer *peer)
 {
-	static const struct vnet plain;
+	static const struct super empty;
 
 	if (!lane->up)
 		return;
 	if (!peer->n_staged)
-		peer_stage(lane, peer, NULL, 0, &plain);
+		peer_stage(lane, peer, &empty);
 	egress_send_staged(lane, peer);
 }

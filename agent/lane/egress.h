@@ -5,10 +5,14 @@
 
 struct lane;
 struct peer;
+struct port;
 
 /* One batch from the device to the network. Returns the number of packets read,
  * 0 when there were none, -EBADFD when the device is gone. */
 int egress_run(struct lane *lane);
+
+/* The same from one VXLAN port. -ENODEV when its device is gone. */
+int egress_run_port(struct lane *lane, struct port *port);
 
 /* The peer has a session (or needs one): sends what waits, or asks for a
  * handshake. */

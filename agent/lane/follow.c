@@ -77,6 +77,7 @@ static void on_event(const struct monitor_event *ev, void *arg)
 			lane_routes_changed(&d->lane); /* its MTU, perhaps */
 		break;
 	case MONITOR_LINK_GONE:
+		daemon_ports_link_gone(d, ev->link.ifindex);
 		if (!d->device_monitor && device_follow(d->device, &ev->link))
 			refind_device(d);
 		break;

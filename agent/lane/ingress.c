@@ -2,7 +2,8 @@
 /*
  * The way in, top to bottom: receive and unbundle -> classify -> (handshakes: to
  * the control side) -> session by index -> open -> replay -> news of the peer ->
- * inner packet -> may it say that? -> merge -> device. Every stage is a pass over
+ * inner packet -> may it say that? -> (a port's VXLAN: the frame) -> merge ->
+ * device or port. Every stage is a pass over
  * the batch; merging spans all of it and never waits for more.
  */
 #include "ingress.h"
@@ -16,6 +17,7 @@
 #include "log.h"
 #include "offload/be.h"
 #include "offload/ecn.h"
+#include "port_walk.h"
 
 static void stage_unbundle(struct in_batch *b, unsigned n_messages);
 static void stage_classify(struct in_batch *b);
@@ -26,6 +28,7 @@ static void stage_replay(struct in_batch *b);
 static void stage_news(struct lane *lane, struct in_batch *b);
 
 static void stage_inner(struct lane *lane, struct in_batch *b);
+static void stage_deliver_ports(struct lane *lane, struct in_batch *b);
 static void stage_deliver(struct lane *lane, struct in_batch *b);
 static void stage_count(struct lane *lane, struct in_batch *b);
 
@@ -49,6 +52,7 @@ int ingress_run(struct lane *lane, int family)
 	stage_replay(b);
 	stage_news(lane, b);
 	stage_inner(lane, b);
+	stage_deliver_ports(lane, b);
 	stage_deliver(lane, b);
 	stage_count(lane, b);
 
@@ -282,6 +286,7 @@ static enum drop take_inner(struct lane *lane, const struct in_packet *p, struct
 		return DROP_SPOOFED;
 	ret->ip = ip;
 	ret->len = view.total_len;
+	ret->l2_len = 0;
 	ret->view = view;
 	ret->zero_csum_allowed = zero_csum_allowed(lane, ret);
 	if (lane->offload.ecn)
@@ -289,9 +294,28 @@ static enum drop take_inner(struct lane *lane, const struct in_packet *p, struct
 	return DROP_NONE;
 }
 
+/* Is it one of our ports' VXLAN? Then what is inside takes its place. */
+static enum drop decapsulate(struct lane *lane, struct in_batch *b, uint32_t i)
+{
+	struct gro_packet *inner = &b->inner[i];
+	uint32_t frame_off;
+	struct port *port;
+
+	b->port[i] = NULL;
+	if (!lane->ports.n)
+		return DROP_NONE;
+	if (port_is_fragment(lane, inner->ip, &inner->view))
+		return DROP_PORT_FRAGMENT;
+	port = port_match(lane, inner->ip, &inner->view, &frame_off);
+	if (!port)
+		return DROP_NONE;
+	b->port[i] = port;
+	return port_take(lane, port, frame_off, inner, &b->frame[i]);
+}
+
 static void stage_inner(struct lane *lane, struct in_batch *b)
 {
-	b->n_inner = 0;
+	b->n_inner = b->n_port_packets = 0;
 	for (unsigned i = 0; i < b->n; i++) {
 		struct in_packet *p = &b->pkt[i];
 
@@ -301,8 +325,14 @@ static void stage_inner(struct lane *lane, struct in_batch *b)
 			lane->stats.keepalives_in++;
 		} else {
 			p->drop = take_inner(lane, p, &b->inner[b->n_inner]);
+			if (!p->drop)
+				p->drop = decapsulate(lane, b, b->n_inner);
 			if (p->drop)
 				continue;
+			if (b->port[b->n_inner]) {
+				b->port[b->n_inner]->n_in_batch++;
+				b->n_port_packets++;
+			}
 			b->n_inner++;
 		}
 		p->peer->rx_bytes += p->len;
@@ -390,6 +420,31 @@ static void deliver(struct lane *lane, struct in_batch *b, const struct gro_supe
 	} else {
 		lane->stats.drop[write_error(err)] += super->n;
 	}
+}
+
+/* Takes the ports' packets out of the batch, once they were delivered. */
+static void keep_device_packets(struct in_batch *b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n_inner; i++) {
+		if (!b->port[i])
+			b->inner[n++] = b->inner[i];
+	}
+	b->n_inner = n;
+}
+
+static void stage_deliver_ports(struct lane *lane, struct in_batch *b)
+{
+	struct port *port;
+
+	if (!b->n_port_packets)
+		return;
+	TAILQ_FOREACH (port, &lane->ports.list, entry) {
+		if (port->n_in_batch)
+			port_deliver(lane, b, port);
+	}
+	keep_device_packets(b);
 }
 
 static void stage_deliver(struct lane *lane, struct in_batch *b)

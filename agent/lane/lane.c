@@ -44,12 +44,14 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 	*lane = (struct lane){
 		.env = env, .device = *device, .udp = *udp, .mtu = mtu, .route_generation = 1};
 	TAILQ_INIT(&lane->peers);
+	TAILQ_INIT(&lane->ports.list);
 	encap_table_default(&lane->encap);
 	lane->offload = (struct lane_offload){
 		.gro = {.max_len4 = IO_PACKET_MAX,
 			.max_len6 = IO_PACKET_MAX,
 			.max_segments = GRO_PIECES_MAX,
 			.encap = &lane->encap},
+		.port_gro = {.max_segments = GRO_PIECES_MAX},
 		.udp_segments = 1,
 		.ecn = true,
 	};
@@ -70,6 +72,7 @@ void lane_done(struct lane *lane)
 {
 	if (lane->up)
 		lane_set_up(lane, false);
+	port_remove_all(lane);
 	lane_remove_all_peers(lane);
 	allowedips_done(&lane->allowed);
 	deadlines_done(&lane->deadlines);
@@ -79,6 +82,7 @@ void lane_done(struct lane *lane)
 	free(lane->ratelimiter);
 	out_batch_free(lane->out);
 	in_batch_free(lane->in);
+	port_batch_free(lane->port_batch);
 	noise_local_wipe(&lane->local);
 	cookie_checker_wipe(&lane->cookie_checker);
 	*lane = (struct lane){0};
@@ -304,4 +308,19 @@ void lane_routes_changed(struct lane *lane)
 {
 	if (!++lane->route_generation)
 		lane->route_generation = 1;
+}
+
+/* kernel: icmp_msgs_per_sec, icmp_msgs_burst */
+bool lane_icmp_allowed(struct lane *lane)
+{
+	const uint64_t cost_ns = NSEC_PER_SEC / 100, burst_ns = 50 * cost_ns;
+
+	lane->icmp_credit_ns += lane->now_ns - lane->icmp_last_ns;
+	lane->icmp_last_ns = lane->now_ns;
+	if (lane->icmp_credit_ns > burst_ns)
+		lane->icmp_credit_ns = burst_ns;
+	if (lane->icmp_credit_ns < cost_ns)
+		return false;
+	lane->icmp_credit_ns -= cost_ns;
+	return true;
 }

@@ -24,6 +24,7 @@
 #include "io.h"
 #include "localdst.h"
 #include "peer.h"
+#include "port.h"
 #include "stats.h"
 
 enum { LANE_MAX_PEERS = 1 << 20 };
@@ -35,12 +36,13 @@ TAILQ_HEAD(peer_list, peer);
 /* What is used of the kernel's and the CPU's offers; set at start-up, withdrawn
  * as the kernel refuses. */
 struct lane_offload {
-	struct gro_config gro;	  /* merging towards the device */
-	unsigned udp_segments;	  /* datagrams per send; 1: no UDP_SEGMENT */
-	bool udp_never_equal;	  /* policy.h */
-	bool zero_csum_forwarded; /* gro.zero_csum holds for packets that go on
-				     to another host, too */
-	bool ecn;		  /* carry marks across */
+	struct gro_config gro;	    /* merging towards the device */
+	struct gro_config port_gro; /* and towards a new port */
+	unsigned udp_segments;	    /* datagrams per send; 1: no UDP_SEGMENT */
+	bool udp_never_equal;	    /* policy.h */
+	bool zero_csum_forwarded;   /* gro.zero_csum holds for packets that go on
+				       to another host, too */
+	bool ecn;		    /* carry marks across */
 };
 
 struct lane {
@@ -75,8 +77,12 @@ struct lane {
 	uint32_t route_generation; /* grows when routes change; never 0 */
 	uint64_t icmp_credit_ns, icmp_last_ns;
 
+	const struct port_env *port_env; /* the owner's; NULL: no ports */
+	struct port_table ports;
+
 	struct out_batch *out;
 	struct in_batch *in;
+	struct port_batch *port_batch; /* NULL until there is a port */
 	struct stats stats;
 };
 
@@ -121,6 +127,9 @@ void lane_routes_changed(struct lane *lane);
 
 /* The kernel refused a superpacket of this kind on the device: merge no more. */
 void lane_withdraw_merging(struct lane *lane, const struct vnet *v);
+
+/* May one more ICMP error be written? At most 100 a second, 50 in a burst. */
+bool lane_icmp_allowed(struct lane *lane);
 
 /* A random receiver index that is not in use, entered for @peer. 0 on failure
  * (no memory). */

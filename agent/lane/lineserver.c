@@ -6,8 +6,10 @@
  * by line:
  *
  *  OPERATION  expects "get=1" or "set=1"; anything else ends the connection
- *  GET        "get=1" was read, its blank line is due
- *  SET        lines go to ops->set_line until the blank line
+ *  GET        "get=1" was read, its blank line is due; lines before that are the
+ *             question for ops->get_of, without which they are refused
+ *  SET        lines go to ops->set_line until the blank line, which goes to
+ *             ops->set_finish
  *  SKIP       a set failed and was answered: what its sender still had under way
  *             is thrown away up to the blank line or the next operation
  *  REPLY      a reply is being written; nothing is read meanwhile, so a client
@@ -24,6 +26,7 @@
  */
 #include "lineserver.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -60,6 +63,7 @@ struct client {
 	uv_write_t write;
 	uv_shutdown_t shutdown;
 	struct textbuf reply;
+	struct textbuf question; /* the lines of a get */
 	size_t in_len;
 	char in[LINESERVER_LINE_MAX];
 };
@@ -107,6 +111,7 @@ static void on_client_closed(uv_handle_t *handle)
 	struct lineserver *s = c->server;
 
 	textbuf_done(&c->reply);
+	textbuf_done(&c->question);
 	sodium_memzero(c, sizeof(*c));
 	free(c);
 	put_handle(s);
@@ -235,11 +240,48 @@ static void send_errno(struct client *c, int number, enum client_state after)
 	send_reply(c, after);
 }
 
+/* Ends an open set, which was refused: @text, if not NULL, says why. */
+static void refuse_set(struct client *c, int err, const char *text, enum client_state after)
+{
+	/* One line, whatever a kernel's or client's words in it are. */
+	for (const char *p = text; p && *p; p++) {
+		const char shown = iscntrl((unsigned char)*p) ? '?' : *p;
+
+		textbuf_printf(&c->reply, "%s%c", p == text ? "error=" : "", shown);
+	}
+	if (text && *text)
+		textbuf_printf(&c->reply, "\n");
+	end_set(c);
+	send_errno(c, err, after);
+}
+
+static const char *set_error(const struct lineserver *s)
+{
+	return s->ops->set_error ? s->ops->set_error(s->set_state) : NULL;
+}
+
 /* Operations. */
+
+/* A line of a get, before its blank one; take_lines() saw that it may come. */
+static void add_question(struct client *c, const char *line, size_t len)
+{
+	if (memchr(line, '\0', len) || c->question.len + len >= LINESERVER_QUESTION_MAX)
+		send_errno(c, EINVAL, CLIENT_LINGER);
+	else
+		textbuf_printf(&c->question, "%.*s\n", (int)len, line);
+}
 
 static void run_get(struct client *c)
 {
-	c->server->ops->get(c->server->ctx, &c->reply);
+	const struct lineserver *s = c->server;
+
+	if (c->question.failed)
+		c->reply.failed = true;
+	else if (c->question.len)
+		s->ops->get_of(s->ctx, c->question.data, &c->reply);
+	else
+		s->ops->get(s->ctx, &c->reply);
+	textbuf_done(&c->question);
 	if (c->reply.failed || c->reply.len > UINT32_MAX) {
 		textbuf_done(&c->reply);
 		send_errno(c, ENOMEM, CLIENT_OPERATION);
@@ -276,27 +318,33 @@ static void take_operation(struct client *c, const char *line, size_t len)
 		begin_set(c);
 }
 
+/* As wireguard-go, whose line reader takes "\r\n" for "\n" within an operation. */
+static size_t without_return(const char *line, size_t len)
+{
+	return len && line[len - 1] == '\r' ? len - 1 : len;
+}
+
 static void take_set_line(struct client *c, const char *line, size_t len)
 {
 	struct lineserver *s = c->server;
 	int err;
 
-	/* As wireguard-go, whose line reader takes "\r\n" for "\n" here. */
-	if (len && line[len - 1] == '\r')
-		len--;
-	if (!len) {
-		end_set(c);
-		send_errno(c, 0, CLIENT_OPERATION);
+	if (len) {
+		err = s->ops->set_line(s->set_state, line, len);
+		if (err)
+			refuse_set(c, err, set_error(s), CLIENT_SKIP);
 		return;
 	}
-	err = s->ops->set_line(s->set_state, line, len);
+	err = s->ops->set_finish ? s->ops->set_finish(s->set_state) : 0;
 	if (err) {
-		end_set(c);
-		send_errno(c, err, CLIENT_SKIP);
+		refuse_set(c, err, set_error(s), CLIENT_OPERATION);
+		return;
 	}
+	end_set(c);
+	send_errno(c, 0, CLIENT_OPERATION);
 }
 
-/* False: the line has to wait. In CLIENT_GET it is the blank one. */
+/* False: the line has to wait. */
 static bool take_line(struct client *c, const char *line, size_t len)
 {
 	if (c->state == CLIENT_SKIP && is_operation(line, len))
@@ -308,13 +356,18 @@ static bool take_line(struct client *c, const char *line, size_t len)
 		take_operation(c, line, len);
 		break;
 	case CLIENT_GET:
+		len = without_return(line, len);
+		if (len) {
+			add_question(c, line, len);
+			break;
+		}
 		/* Asked again after "get=1": another's set may have begun since. */
 		if (c->server->setter)
 			return false;
 		run_get(c);
 		break;
 	case CLIENT_SET:
-		take_set_line(c, line, len);
+		take_set_line(c, line, without_return(line, len));
 		break;
 	case CLIENT_SKIP:
 		if (!len)
@@ -336,15 +389,18 @@ static void refuse_long_line(struct client *c)
 }
 
 /* The client will send no more. A line without its end may be half a line (half
- * a prefix length, half a port) and is not applied. */
+ * a prefix length, half a port) and is not applied; nor is a set that is applied as
+ * a whole and may be half a set. */
 static void take_end(struct client *c, bool half_line)
 {
 	if (c->state != CLIENT_SET) {
 		close_client(c);
 		return;
 	}
-	end_set(c);
-	send_errno(c, half_line ? -EIO : 0, CLIENT_LINGER);
+	if (c->server->ops->set_finish)
+		refuse_set(c, -EIO, "no empty line at the end: nothing was done", CLIENT_LINGER);
+	else
+		refuse_set(c, half_line ? -EIO : 0, NULL, CLIENT_LINGER);
 }
 
 /* Drops the first @n bytes. Lines hold keys. */
@@ -370,7 +426,9 @@ static void take_lines(struct client *c)
 		const char *line = c->in + used;
 		const char *end = memchr(line, '\n', c->in_len - used);
 
-		if (c->state == CLIENT_GET && used < c->in_len && *line != '\n')
+		/* Does not wait for the end of a line that is refused anyway. */
+		if (c->state == CLIENT_GET && !c->server->ops->get_of && used < c->in_len &&
+		    *line != '\n')
 			send_errno(c, EINVAL, CLIENT_LINGER);
 		else if (!end)
 			break;

@@ -8,6 +8,9 @@
  * negative after a set. A line of LINESERVER_LINE_MAX bytes or more without its
  * newline: EIO and the end of the connection; an unknown operation ends it
  * without a word. While one client's set is open the operations of others wait.
+ *
+ * A server with set_finish applies a set as a whole: a client that leaves before
+ * the blank line has changed nothing (EIO if it still listens).
  */
 #ifndef SEALANE_LANE_LINESERVER_H
 #define SEALANE_LANE_LINESERVER_H
@@ -18,15 +21,28 @@
 struct textbuf;
 struct lineserver;
 
-enum { LINESERVER_LINE_MAX = 64 * 1024, LINESERVER_CLIENTS_MAX = 256 };
+enum {
+	LINESERVER_LINE_MAX = 64 * 1024,
+	LINESERVER_CLIENTS_MAX = 256,
+	LINESERVER_QUESTION_MAX = 1024,
+};
 
 struct lineserver_ops {
 	/* Room for the state of one `set`; 0: the socket is read-only. */
 	size_t set_state_len;
 	void (*get)(void *ctx, struct textbuf *out);
+	/* May be NULL: a get with lines before its blank one (@lines, each with its
+	 * newline) is refused then. Else at most LINESERVER_QUESTION_MAX bytes. */
+	void (*get_of)(void *ctx, const char *lines, struct textbuf *out);
 	void (*set_begin)(void *ctx, void *state);
 	/* 0 or -errno, which ends the operation. */
 	int (*set_line)(void *state, const char *line, size_t len);
+	/* May be NULL. The blank line came. 0 or -errno. */
+	int (*set_finish)(void *state);
+	/* May be NULL. Why one of these two refused: goes before the answer's errno
+	 * as a line error=TEXT; good until set_end. */
+	const char *(*set_error)(void *state);
+	/* Always called, whatever was before; also when the client is gone. */
 	void (*set_end)(void *state);
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -51,8 +52,33 @@ static void load_probe(struct offloads *o, const struct utsname *uts)
 			  err == -EBADMSG ? "malformed" : strerror(-err));
 }
 
+static bool parse_port_kind(const char *text, enum portdev_kind *ret)
+{
+	static const char *const names[] = {
+		[PORTDEV_AUTO] = "auto", [PORTDEV_VETH] = "veth", [PORTDEV_TAP] = "tap"};
+
+	*ret = PORTDEV_AUTO;
+	if (!text || !*text)
+		return true;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcasecmp(text, names[i])) {
+			*ret = (enum portdev_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool forbidden_by_environment(enum offload which)
+{
+	const struct kernel_release unknown = {.known = false};
+
+	return !policy_offload(which, &unknown, read_variable, NULL).on;
+}
+
 int offloads_choose(struct offloads *o)
 {
+	const char *kind = getenv("SEALANE_PORT");
 	const char *knob = getenv("SEALANE_ZERO_CSUM_GRO");
 	const char *ports = getenv("SEALANE_ENCAP_PORTS");
 	struct utsname uts;
@@ -63,6 +89,11 @@ int offloads_choose(struct offloads *o)
 		log_error("SEALANE_ZERO_CSUM_GRO=%s: must be auto, on or off", knob);
 		return -EINVAL;
 	}
+	if (!parse_port_kind(kind, &o->port_kind)) {
+		log_error("SEALANE_PORT=%s: must be auto, veth or tap", kind);
+		return -EINVAL;
+	}
+	o->big_tcp_forbidden = forbidden_by_environment(OFFLOAD_BIG_TCP);
 	encap_table_default(&o->encap);
 	if (ports && !encap_table_parse(&o->encap, ports)) {
 		log_error("SEALANE_ENCAP_PORTS=%s: must be PORT=KIND,... with vxlan, geneve, ip or "
@@ -99,6 +130,13 @@ static void narrow(struct offloads *o, enum offload which, bool accepted, const 
 		return;
 	s->on = false;
 	snprintf(s->reason, sizeof(s->reason), "%s", reason);
+}
+
+/* What a port's device is given; what it does not take shows at the first write. */
+static void choose_port_gro(const struct offloads *o, struct gro_config *gro)
+{
+	gro->tcp4 = gro->tcp6 = o->state[OFFLOAD_TUN_TCP_GRO].on;
+	gro->udp = o->state[OFFLOAD_TUN_UDP_GRO].on;
 }
 
 static void try_device(struct offloads *o, const struct device *device, struct gro_config *gro)
@@ -161,6 +199,7 @@ static void apply_zero_csum(struct offloads *o, struct lane *lane, struct contro
 									 : GRO_ZERO_CSUM_NEVER;
 	lane->offload.zero_csum_forwarded = forwarded.verdict == ZERO_CSUM_AS_UDP_L4;
 	gro->encap_udp_l4 = gro->udp && real.verdict == ZERO_CSUM_AS_UDP_L4;
+	lane->offload.port_gro.encap_udp_l4 = real.verdict == ZERO_CSUM_AS_UDP_L4;
 	/* What the kernel could be trusted with, but does not take or was forbidden. */
 	if (!gro->udp && here.verdict == ZERO_CSUM_AS_UDP_L4)
 		here.reason = o->state[OFFLOAD_TUN_UDP_GRO].reason;
@@ -211,6 +250,7 @@ void offloads_apply(struct offloads *o, const struct device *device, struct udp 
 	struct gro_config *gro = &lane->offload.gro;
 
 	distrust_unfixed(o);
+	choose_port_gro(o, &lane->offload.port_gro);
 	try_device(o, device, gro);
 	try_sockets(o, udp, lane);
 	lane->encap = o->encap;

@@ -13,6 +13,7 @@
 #include "kernel_probe.h"
 #include "offload/encap.h"
 #include "offload/policy.h"
+#include "portdev.h"
 
 struct lane;
 struct udp;
@@ -23,7 +24,9 @@ struct offloads {
 	struct policy_state state[N_OFFLOADS];
 	enum zero_csum_knob zero_csum;
 	struct encap_table encap;
-	enum zero_csum_probe probe; /* as kernel_probe.h remembers it */
+	enum portdev_kind port_kind; /* of ports that do not say */
+	bool big_tcp_forbidden;	     /* by the environment, not just by release */
+	enum zero_csum_probe probe;  /* as kernel_probe.h remembers it */
 	char unprobed_reason[KERNEL_PROBE_REASON_LEN];
 };
 

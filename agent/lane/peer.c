@@ -152,19 +152,20 @@ void peer_forget_handshake(struct lane *lane, struct peer *peer)
 	peer->handshake.local_index = 0;
 }
 
-void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len,
-		const struct vnet *vnet)
+void peer_stage(struct lane *lane, struct peer *peer, const struct super *s)
 {
-	struct staged_packet *sp = malloc(sizeof(*sp) + len);
+	struct staged_packet *sp = malloc(sizeof(*sp) + s->in.len);
 
 	if (!sp) {
 		lane->stats.drop[DROP_STAGE_MEMORY]++;
 		return;
 	}
-	sp->len = len;
-	sp->vnet = *vnet;
-	if (len) /* a keepalive has nothing to copy from */
-		memcpy(sp->data, ip, len);
+	sp->len = s->in.len;
+	sp->vnet = s->in.vnet;
+	sp->view = s->view;
+	sp->is_frame = s->is_frame;
+	if (sp->len) /* a keepalive has nothing to copy from */
+		memcpy(sp->data, s->in.ip, sp->len);
 	STAILQ_INSERT_TAIL(&peer->staged, sp, entry);
 	peer->n_staged++;
 

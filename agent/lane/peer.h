@@ -18,14 +18,18 @@
 #include "crypto/timers.h"
 #include "deadlines.h"
 #include "endpoint.h"
+#include "offload/ip.h"
 #include "offload/vnet.h"
 
 struct lane;
+struct super;
 
 /* A packet that waits for a session. */
 struct staged_packet {
 	STAILQ_ENTRY(staged_packet) entry;
 	struct vnet vnet; /* a superpacket waits as such */
+	struct ip_view view;
+	bool is_frame; /* batch.h */
 	uint32_t len;
 	uint8_t data[];
 };
@@ -87,10 +91,9 @@ void peer_zero_sessions(struct lane *lane, struct peer *peer);
 /* Forgets the handshake in flight and its index. */
 void peer_forget_handshake(struct lane *lane, struct peer *peer);
 
-/* Keeps a copy of an IP packet until there is a session; the oldest of
+/* Keeps a copy of a packet until there is a session; the oldest of
  * MAX_STAGED_PACKETS makes room (counted). */
-void peer_stage(struct lane *lane, struct peer *peer, const uint8_t *ip, uint32_t len,
-		const struct vnet *vnet);
+void peer_stage(struct lane *lane, struct peer *peer, const struct super *s);
 void peer_purge_staged(struct lane *lane, struct peer *peer);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "lane.h"
 #include "log.h"
+#include "port_walk.h"
 
 enum {
 	IPV4_UDP_LEN = 20 + 8,
@@ -85,12 +86,13 @@ static void cut_finer(struct super *s, uint32_t limit)
 		s->in.vnet.gso_size = (uint16_t)(limit - headers);
 }
 
-bool pmtu_exceeded(const struct lane *lane, struct super *s, uint32_t *ret_mtu)
+bool pmtu_exceeded(struct lane *lane, struct super *s, uint32_t *ret_mtu)
 {
 	uint32_t limit = pmtu_inner(lane, s->peer), len = s->in.len;
 	const struct vnet *v = &s->in.vnet;
 
-	if (limit == lane->mtu)
+	/* What the device gives fits it; what a port gives has grown. */
+	if (limit == lane->mtu && !s->is_frame)
 		return false;
 	if (is_tcp(v)) {
 		cut_finer(s, limit);
@@ -99,6 +101,8 @@ bool pmtu_exceeded(const struct lane *lane, struct super *s, uint32_t *ret_mtu)
 	if (v->gso == VNET_GSO_UDP && v->csum_start + 8U + v->gso_size < len)
 		len = v->csum_start + 8U + v->gso_size;
 
+	if (s->is_frame)
+		return len > limit && port_too_big(lane, s, limit);
 	if (s->view.version == 6 && limit < IPV6_MTU_MIN)
 		limit = IPV6_MTU_MIN;
 	*ret_mtu = limit;

@@ -33,6 +33,6 @@ uint32_t pmtu_inner(const struct lane *lane, const struct peer *peer);
  * forbidden to be fragmented? *ret_mtu is then what its sender is to be told. A
  * TCP superpacket is made to be cut finer instead, and fits.
  */
-bool pmtu_exceeded(const struct lane *lane, struct super *s, uint32_t *ret_mtu);
+bool pmtu_exceeded(struct lane *lane, struct super *s, uint32_t *ret_mtu);
 
 #endif

@@ -72,6 +72,9 @@ static void start_lane(struct sim_node *node)
 	node->lane.offload.gro.udp = node->lane.offload.gro.tunnel = true;
 	node->lane.offload.gro.zero_csum = GRO_ZERO_CSUM_UDP_L4;
 	node->lane.offload.zero_csum_forwarded = true;
+	node->lane.offload.port_gro.tcp4 = node->lane.offload.port_gro.tcp6 = true;
+	node->lane.offload.port_gro.udp = true;
+	node->lane.port_env = &node->port_env;
 	lane_set_private_key(&node->lane, node->private_key);
 	assert_int_equal(lane_set_up(&node->lane, true), 0);
 }
@@ -89,6 +92,9 @@ static void node_init(struct sim *sim, unsigned id)
 		.wall_clock = env_wall_clock,
 		.random = env_random,
 	};
+	node->port_env = sim_port_env;
+	node->port_env.ctx = node;
+	STAILQ_INIT(&node->ports);
 	node->addr[0] = sim_endpoint(AF_INET, id + 1, port);
 	node->addr[1] = sim_endpoint(AF_INET6, id + 1, port);
 	STAILQ_INIT(&node->inbox[0]);
@@ -122,6 +128,7 @@ void sim_free(struct sim *sim)
 	for (unsigned i = 0; i < sim->n_nodes; i++)
 		lane_done(&sim->node[i].lane);
 	sim_host_done(sim);
+	sim_ports_done(sim);
 	sim_wire_done(sim);
 	for (size_t i = 0; i < sim->n_events; i++) {
 		free(sim->events[i]->datagram);
@@ -273,6 +280,7 @@ static bool turn(struct sim_node *node)
 	busy = drain_sockets(lane, AF_INET);
 	busy |= drain_sockets(lane, AF_INET6);
 	busy |= egress_run(lane) > 0;
+	busy |= sim_ports_turn(node);
 	if (lane_next_deadline(lane) <= node->sim->now_ns) {
 		lane_expire(lane);
 		busy = true;

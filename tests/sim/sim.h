@@ -20,6 +20,7 @@
 #include <sys/queue.h>
 
 #include "agent/lane/lane.h"
+#include "sim_ports.h"
 
 enum {
 	SIM_MAX_NODES = 3,
@@ -102,6 +103,9 @@ struct sim_node {
 	struct sim_packets captured;
 	uint8_t last[SIM_PACKET_MAX];
 	uint32_t last_len;
+
+	struct port_env port_env;
+	struct sim_port_list ports;
 
 	int64_t wall_offset_ns;
 };

@@ -3,6 +3,7 @@
  * nothing else is. A reason without a trigger here fails the test. */
 #include "sim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/lane/egress.h"
@@ -308,6 +309,102 @@ static void too_big(struct sim *sim)
 	sim_host_send(sim, 0, packet, sizeof(packet));
 }
 
+/* A port on @node, and a frame from host 1 to host 2, which nobody knows. */
+static struct sim_port *port_frame(struct sim *sim, unsigned node, struct sim_frame **ret)
+{
+	const struct port_config c = sim_port_config(node, 4);
+
+	*ret = sim_frame_finished(&(struct sim_frame_args){.payload = 20});
+	return sim_port_new(sim, node, &c);
+}
+
+static void port_kernel(struct sim *sim)
+{
+	const struct vtep vtep = sim_vtep(1, 4);
+	struct sim_frame *f;
+	struct sim_port *p = port_frame(sim, 0, &f);
+
+	assert_int_equal(fdb_flood_add(p->port->fdb, &vtep), 0);
+	p->kernel_drops = 1;
+	sim_port_send(p, f);
+	free(f);
+}
+
+static void port_frame_cut_off(struct sim *sim)
+{
+	struct sim_frame *f;
+	struct sim_port *p = port_frame(sim, 0, &f);
+
+	sim_port_send_bytes(p, f->data, 13);
+	free(f);
+}
+
+static void port_unknown(struct sim *sim)
+{
+	struct sim_frame *f;
+	struct sim_port *p = port_frame(sim, 0, &f);
+
+	sim_port_send(p, f);
+	free(f);
+}
+
+static void port_hairpin(struct sim *sim)
+{
+	const struct vtep own = sim_vtep(0, 4);
+	struct sim_frame *f;
+	struct sim_port *p = port_frame(sim, 0, &f);
+
+	assert_int_equal(fdb_set(p->port->fdb, f->data, &own), 0);
+	sim_port_send(p, f);
+	free(f);
+}
+
+/* @f in VXLAN from node 0's host to node 1's port, IP flags and mark as told. */
+static void send_to_port(struct sim *sim, struct sim_frame *f, uint8_t flags, uint8_t tos)
+{
+	uint8_t packet[SIM_PACKET_MAX];
+	size_t len = sim_vxlan(packet, 4, 0, 1, tos, f->data, f->len);
+
+	packet[6] = flags;
+	sim_host_send(sim, 0, packet, len);
+	free(f);
+	sim_run(sim, SECOND);
+}
+
+static void port_fragment(struct sim *sim)
+{
+	struct sim_frame *f;
+
+	port_frame(sim, 1, &f);
+	send_to_port(sim, f, 0x20, 0);
+}
+
+static void port_source(struct sim *sim)
+{
+	struct sim_frame *f;
+
+	port_frame(sim, 1, &f);
+	f->data[6] |= 1;
+	send_to_port(sim, f, 0, 0);
+}
+
+static void port_loop(struct sim *sim)
+{
+	struct sim_frame *f;
+	struct sim_port *p = port_frame(sim, 1, &f);
+
+	memcpy(f->data + 6, p->mac, 6);
+	send_to_port(sim, f, 0, 0);
+}
+
+static void port_ecn(struct sim *sim)
+{
+	struct sim_frame *f;
+
+	port_frame(sim, 1, &f);
+	send_to_port(sim, f, 0, 3);
+}
+
 static void refused_by_device(struct sim *sim)
 {
 	sim->node[1].refuse_write = DROP_DEVICE_WRITE;
@@ -339,6 +436,10 @@ static const struct trigger triggers[] = {
 	{DROP_TOO_BIG, too_big},
 	{DROP_SEND, send_refused},
 	{DROP_SEND_FULL, send_full},
+	{DROP_PORT_KERNEL, port_kernel},
+	{DROP_PORT_FRAME, port_frame_cut_off},
+	{DROP_PORT_UNKNOWN, port_unknown},
+	{DROP_PORT_HAIRPIN, port_hairpin},
 	{DROP_BAD_MESSAGE, bad_message},
 	{DROP_NO_IDENTITY, no_identity},
 	{DROP_BAD_MAC1, bad_mac1},
@@ -356,6 +457,10 @@ static const struct trigger triggers[] = {
 	{DROP_REPLAY, replay},
 	{DROP_BAD_INNER, bad_inner},
 	{DROP_SPOOFED, spoofed},
+	{DROP_PORT_FRAGMENT, port_fragment},
+	{DROP_PORT_SOURCE, port_source},
+	{DROP_PORT_LOOP, port_loop},
+	{DROP_PORT_ECN, port_ecn},
 	{DROP_DEVICE_WRITE, refused_by_device},
 	{DROP_DEVICE_DOWN, device_down},
 };

@@ -360,15 +360,16 @@ static void test_message_limit_while_staged(void **state)
 {
 	struct sim *sim = established(12, AF_INET);
 	struct peer *peer = sim_peer(sim, 0, 1);
-	static const struct vnet plain;
 	uint8_t packet[SIM_PING_LEN];
+	struct super waiting = {.in = {.ip = packet, .len = sizeof(packet)}};
 
 	(void)state;
 	sim_run(sim, 10 * SECOND);
 	peer->slots.current->send_counter = REJECT_AFTER_MESSAGES - 3;
 	sim_build(packet, 4, 1, 2, 0, sizeof(packet));
+	assert_true(ip_parse(packet, sizeof(packet), &waiting.view));
 	for (unsigned i = 0; i < 10; i++)
-		peer_stage(&sim->node[0].lane, peer, packet, sizeof(packet), &plain);
+		peer_stage(&sim->node[0].lane, peer, &waiting);
 	egress_send_staged(&sim->node[0].lane, peer);
 	sim_run(sim, SECOND);
 	assert_int_equal(initiations(sim, 0), 2);

@@ -556,13 +556,13 @@ static void test_keepalive_begins(void **state)
  * as well as the blank line does. */
 static void test_staged_go_out(void **state)
 {
-	static const uint8_t ip[20] = {0x45};
-	static const struct vnet plain;
+	uint8_t ip[20] = {0x45};
+	const struct super waiting = {.in = {.ip = ip, .len = sizeof(ip)}};
 	struct world *w = *state;
 
 	assert_int_equal(set(w, "private_key=" PRIVATE "\npublic_key=" KEY_A "\n"), 0);
 	assert_int_equal(lane_set_up(&w->lane, true), 0);
-	peer_stage(&w->lane, TAILQ_FIRST(&w->lane.peers), ip, sizeof(ip), &plain);
+	peer_stage(&w->lane, TAILQ_FIRST(&w->lane.peers), &waiting);
 	uapi_set_begin(&w->set, &w->lane);
 	assert_int_equal(uapi_set_line(&w->set, "public_key=" KEY_A, 75), 0);
 	assert_int_equal(uapi_set_line(&w->set, "endpoint=192.0.2.1:1", 20), 0);

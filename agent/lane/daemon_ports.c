@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The devices of VXLAN ports and their place on the loop (port.h's port_env). A
+ * port whose device was deleted by the host is taken away at the end of the turn.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon_internal.h"
+#include "egress.h"
+#include "log.h"
+#include "overlay/nl.h"
+#include "overlay/tun.h"
+#include "overlay/vxlan.h"
+#include "port.h"
+
+enum {
+	BATCHES_PER_WAKEUP = 4,
+	GSO_SIZE_LEGACY = 65536,
+	GSO_SIZE_BIG = 196608, /* 192 KB: what was shown to work best */
+};
+
+/* A port's device on the loop. */
+struct daemon_port {
+	struct daemon *d;
+	struct port *port;
+	struct portdev *device;
+	struct watch watch;
+};
+
+/* port_io */
+
+static int io_read(void *ctx, struct portdev_read *r, unsigned max)
+{
+	struct daemon_port *p = ctx;
+
+	return portdev_read(p->device, r, max);
+}
+
+static void io_write(void *ctx, struct portdev_write *w, unsigned n)
+{
+	struct daemon_port *p = ctx;
+
+	portdev_write(p->device, w, n);
+}
+
+static struct portdev_limits io_limits(void *ctx, uint64_t now_ns)
+{
+	struct daemon_port *p = ctx;
+
+	return portdev_limits(p->device, now_ns);
+}
+
+static uint64_t io_take_drops(void *ctx)
+{
+	struct daemon_port *p = ctx;
+
+	return portdev_take_drops(p->device);
+}
+
+static void io_mac(void *ctx, uint8_t mac[6])
+{
+	struct daemon_port *p = ctx;
+
+	portdev_mac_get(p->device, mac);
+}
+
+static const char *io_kind(void *ctx)
+{
+	struct daemon_port *p = ctx;
+
+	return portdev_kind_of(p->device) == PORTDEV_VETH ? "veth" : "tap";
+}
+
+static const char *io_reason(void *ctx)
+{
+	struct daemon_port *p = ctx;
+
+	return portdev_reason(p->device);
+}
+
+static void run_batches(struct lane *lane, struct port *port)
+{
+	for (int i = 0; i < BATCHES_PER_WAKEUP && !port->gone; i++) {
+		int n = egress_run_port(lane, port);
+
+		if (n == -ENODEV)
+			port->gone = true;
+		if (n <= 0 || lane->out->drained)
+			return;
+	}
+}
+
+static void on_port(uv_poll_t *poll, int status, int events)
+{
+	struct daemon_port *p = poll->data;
+
+	(void)events;
+	run_batches(&p->d->lane, p->port);
+	/* libuv stops to watch a socket with an error (its end of the pair was down
+	 * for a moment, say), which reading has taken off by now. */
+	if (status < 0 && !p->port->gone)
+		uv_poll_start(poll, UV_READABLE, on_port);
+}
+
+/* port_env */
+
+/* Room for the outer headers on the tunnel device. */
+static uint32_t default_mtu(const struct lane *lane, const struct port_config *c)
+{
+	const uint32_t outer_len = c->local.addr_len == 4 ? 50 : 70;
+
+	return lane->mtu > outer_len + PORT_MTU_MIN ? lane->mtu - outer_len : PORT_MTU_MIN;
+}
+
+static uint32_t gso_max_size(const struct daemon *d, const struct port_config *c)
+{
+	const bool big = d->offloads.state[OFFLOAD_BIG_TCP].on;
+
+	if (!c->gso_max_size)
+		return big ? GSO_SIZE_BIG : GSO_SIZE_LEGACY;
+	/* A word in a command counts more than the release, not more than the
+	 * environment's. */
+	if (c->gso_max_size > GSO_SIZE_LEGACY && d->offloads.big_tcp_forbidden)
+		return GSO_SIZE_LEGACY;
+	return c->gso_max_size;
+}
+
+static struct portdev_args device_args(const struct daemon *d, const struct port_config *c)
+{
+	struct portdev_args args = {
+		.name = c->name,
+		.kind = c->kind == PORTDEV_AUTO ? d->offloads.port_kind : c->kind,
+		.mtu = c->mtu ? c->mtu : default_mtu(&d->lane, c),
+		.has_mac = c->has_mac,
+		.gso_max_size = gso_max_size(d, c),
+	};
+
+	memcpy(args.mac, c->mac, sizeof(args.mac));
+	/* Tunnel superpackets are not asked for: the kernel cuts those itself. */
+	if (d->offloads.state[OFFLOAD_TUN_GSO].on)
+		args.offloads = TUN_OFFLOAD_CSUM | TUN_OFFLOAD_TSO | TUN_OFFLOAD_USO;
+	return args;
+}
+
+static int check(void *ctx, const struct port_config *c, char err_text[PORT_ERR_LEN])
+{
+	struct daemon *d = ctx;
+	char name[IFNAMSIZ];
+	int n = vxlan_listens(d->nl, c->local.addr, c->local.addr_len, c->udp_port, name);
+
+	if (n > 0) {
+		snprintf(err_text, PORT_ERR_LEN,
+			 "the kernel's VXLAN device %s has this VTEP and UDP port", name);
+		return -EADDRINUSE;
+	}
+	if (n < 0)
+		snprintf(err_text, PORT_ERR_LEN, "cannot list VXLAN devices: %s", strerror(-n));
+	return n;
+}
+
+static int open_device(struct daemon_port *p, char err_text[PORT_ERR_LEN])
+{
+	const struct portdev_args args = device_args(p->d, &p->port->config);
+	int err = portdev_open(&args, p->d->nl, &p->device, err_text);
+
+	if (err)
+		return err;
+	err = watch_open(p->d, &p->watch, portdev_fd(p->device), on_port);
+	if (err) {
+		snprintf(err_text, PORT_ERR_LEN, "cannot watch the device: %s", strerror(-err));
+		return err;
+	}
+	p->watch.poll->data = p;
+	log_info("port %s: %s (%s)", args.name, io_kind(p), portdev_reason(p->device));
+	return 0;
+}
+
+static void close_port(void *ctx, struct port_io *io)
+{
+	struct daemon_port *p = io->ctx;
+
+	(void)ctx;
+	watch_close(&p->watch);
+	portdev_close(p->device);
+	free(p);
+}
+
+static int open_port(void *ctx, struct port *port, struct port_io *ret, char err_text[PORT_ERR_LEN])
+{
+	struct daemon_port *p;
+	int err = check(ctx, &port->config, err_text);
+
+	if (err)
+		return err;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		snprintf(err_text, PORT_ERR_LEN, "out of memory");
+		return -ENOMEM;
+	}
+	p->d = ctx;
+	p->port = port;
+	*ret = (struct port_io){
+		.ctx = p,
+		.read = io_read,
+		.write = io_write,
+		.limits = io_limits,
+		.take_drops = io_take_drops,
+		.mac = io_mac,
+		.kind = io_kind,
+		.reason = io_reason,
+	};
+	err = open_device(p, err_text);
+	if (err)
+		close_port(ctx, ret);
+	return err;
+}
+
+void daemon_ports_link_gone(struct daemon *d, int ifindex)
+{
+	struct port *port;
+
+	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
+		const struct daemon_port *p = port->io.ctx;
+
+		if (portdev_lane_ifindex(p->device) == ifindex)
+			run_batches(&d->lane, port);
+	}
+}
+
+void daemon_ports_start(struct daemon *d)
+{
+	d->port_env =
+		(struct port_env){.ctx = d, .open = open_port, .close = close_port, .check = check};
+	d->lane.port_env = &d->port_env;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a port adds to the way out: read frames -> answer for neighbours -> look up
+ * the VTEP -> outer headers right before the frame, which is then a packet like any
+ * other (egress.c). A superpacket stays one: gso cuts it, outer headers and all.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lane.h"
+#include "offload/be.h"
+#include "offload/ether.h"
+#include "offload/icmp.h"
+#include "offload/neigh.h"
+#include "offload/vxlan.h"
+#include "port_walk.h"
+
+static void count_frames(struct lane *lane, struct port *port, const struct port_batch *pb)
+{
+	port->stats.reads++;
+	port->stats.frames_in += pb->n;
+	for (unsigned i = 0; i < pb->n; i++)
+		port->stats.bytes_in += pb->frame[i].len;
+	lane->stats.drop[DROP_PORT_KERNEL] += port->io.take_drops(port->io.ctx);
+}
+
+/* Long frames are read a few at a time, so that they are still in the caches when
+ * they are sealed. */
+static void adapt_read(struct port *port, const struct port_batch *pb)
+{
+	uint32_t bytes = 1;
+
+	for (unsigned i = 0; i < pb->n; i++)
+		bytes += pb->frame[i].len;
+	port->read_max = PORT_READ_BYTES / (bytes / pb->n + 1);
+	if (port->read_max < 1)
+		port->read_max = 1;
+	if (port->read_max > PORT_FRAMES_MAX)
+		port->read_max = PORT_FRAMES_MAX;
+}
+
+int port_read(struct lane *lane, struct port *port)
+{
+	const size_t room = PORTDEV_HEADROOM + PORTDEV_FRAME_MAX;
+	struct port_batch *pb = lane->port_batch;
+	const unsigned max = port->read_max;
+	int n;
+
+	for (unsigned i = 0; i < max; i++)
+		pb->frame[i] =
+			(struct portdev_read){.frame = pb->memory + i * room + PORTDEV_HEADROOM};
+	n = port->io.read(port->io.ctx, pb->frame, max);
+	lane->out->drained = n < (int)max;
+	if (n <= 0)
+		return n;
+	pb->n = (unsigned)n;
+	count_frames(lane, port, pb);
+	adapt_read(port, pb);
+	return n;
+}
+
+static void write_plain(struct port *port, uint8_t *frame, size_t len)
+{
+	struct iovec iov = {frame, len};
+	struct portdev_write w = {.iov = &iov, .n_iov = 1};
+
+	port->io.write(port->io.ctx, &w, 1);
+	if (w.err == -ENODEV)
+		port->gone = true;
+}
+
+static bool answer_neighbour(struct port *port, const struct portdev_read *f)
+{
+	uint8_t out[NEIGH_ANSWER_MAX_LEN];
+	const struct neighbour *known;
+	struct neigh_question q;
+
+	if (!port->config.answer_neighbours || f->vnet.gso != VNET_GSO_NONE ||
+	    !neigh_parse(f->frame, f->len, &q))
+		return false;
+	known = neightab_find(port->neighbours, q.target, q.addr_len);
+	if (!known)
+		return false;
+	write_plain(port, out, neigh_answer(f->frame, f->len, &q, known->mac, out));
+	port->stats.answered++;
+	return true;
+}
+
+/* vxlan_push() says how long all is, which the length fields cannot beyond 64 KB,
+ * so the view is written down instead of parsed. */
+static struct ip_view outer_view(const uint8_t *ip, uint32_t len, uint8_t addr_len)
+{
+	const bool v4 = addr_len == 4;
+
+	return (struct ip_view){
+		.version = v4 ? 4 : 6,
+		.tos = v4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4),
+		.proto = IP_PROTO_UDP,
+		.first_fragment = true,
+		.has_l4 = true,
+		.addr_len = addr_len,
+		.src_off = v4 ? 12 : 8,
+		.dst_off = v4 ? 16 : 24,
+		.l4_off = v4 ? IPV4_HDR_MIN_LEN : IPV6_HDR_LEN,
+		.total_len = len,
+	};
+}
+
+static struct vxlan_template template_of(const struct port *port, const struct vtep *to)
+{
+	const struct port_config *c = &port->config;
+	struct vxlan_template t = {
+		.addr_len = c->local.addr_len,
+		.dst_port = c->udp_port,
+		.vni = c->vni,
+		.ttl = c->ttl,
+		.dscp = c->dscp,
+		.inherit_dscp = c->inherit_dscp,
+		.checksum = c->checksum,
+		.ip_id = port->ip_id,
+	};
+
+	memcpy(t.local, c->local.addr, sizeof(t.local));
+	memcpy(t.remote, to->addr, sizeof(t.remote));
+	return t;
+}
+
+static uint16_t segments_of(const struct super *s)
+{
+	const struct vnet *v = &s->in.vnet;
+
+	if (v->gso == VNET_GSO_NONE || s->in.len <= v->hdr_len)
+		return 1;
+	return (uint16_t)((s->in.len - v->hdr_len + v->gso_size - 1) / v->gso_size);
+}
+
+/* A packet of @f to @to. @f stays as it is, but for checksums that are finished. */
+static void encapsulate(struct port *port, struct portdev_read *f, const struct vtep *to,
+			struct super *s)
+{
+	const struct vxlan_template t = template_of(port, to);
+	struct vnet v = f->vnet;
+	uint32_t outer_len = vxlan_push(&t, f->frame, f->len, &v);
+
+	*s = (struct super){.is_frame = true, .port = port};
+	if (!outer_len) {
+		s->in.drop = DROP_BAD_VNET;
+		return;
+	}
+	if (v.gso == VNET_GSO_NONE)
+		f->vnet = v;
+	s->in.ip = f->frame - outer_len;
+	s->in.len = f->len + outer_len;
+	s->in.vnet = v;
+	s->view = outer_view(s->in.ip, s->in.len, t.addr_len);
+	port->ip_id = (uint16_t)(port->ip_id + segments_of(s));
+}
+
+static enum drop check_frame(const struct lane *lane, const struct portdev_read *f)
+{
+	if (f->drop)
+		return f->drop;
+	if (!lane->up)
+		return DROP_DEVICE_DOWN;
+	return f->len < ETHER_HDR_LEN ? DROP_PORT_FRAME : DROP_NONE;
+}
+
+/* Where a frame for a known address goes; its drop says if nowhere. */
+static void forward(struct lane *lane, struct port *port, unsigned i, struct out_batch *b)
+{
+	struct port_batch *pb = lane->port_batch;
+	struct portdev_read *f = &pb->frame[i];
+	const struct vtep *to = ether_is_multicast(f->frame)
+					? NULL
+					: fdb_lookup(port->fdb, f->frame, lane->now_ns);
+
+	if (!to)
+		pb->flood[pb->n_flood++] = i;
+	else if (vtep_equal(to, &port->config.local))
+		f->drop = DROP_PORT_HAIRPIN;
+	else
+		encapsulate(port, f, to, &b->super[b->n++]);
+}
+
+void port_forward(struct lane *lane, struct port *port, struct out_batch *b)
+{
+	struct port_batch *pb = lane->port_batch;
+
+	b->n = 0;
+	pb->n_flood = pb->next_flood = 0;
+	pb->next_vtep = pb->n_copies = 0;
+	for (unsigned i = 0; i < pb->n; i++) {
+		struct portdev_read *f = &pb->frame[i];
+
+		f->drop = check_frame(lane, f);
+		if (!f->drop && !answer_neighbour(port, f))
+			forward(lane, port, i, b);
+		if (f->drop)
+			lane->stats.drop[f->drop]++;
+	}
+}
+
+/* The next VTEP of the list that the frame at hand goes to; NULL: no more. */
+static const struct vtep *next_vtep(const struct port *port, struct port_batch *pb)
+{
+	const struct vtep *list;
+	const size_t n = fdb_flood_list(port->fdb, &list);
+
+	while (pb->next_vtep < n) {
+		const struct vtep *to = &list[pb->next_vtep++];
+
+		/* All nodes may share one list: our own place in it is left out. */
+		if (!vtep_equal(to, &port->config.local))
+			return to;
+	}
+	return NULL;
+}
+
+bool port_flood(struct lane *lane, struct port *port, struct out_batch *b)
+{
+	struct port_batch *pb = lane->port_batch;
+	const struct vtep *to = NULL;
+
+	while (pb->next_flood < pb->n_flood && !(to = next_vtep(port, pb))) {
+		if (pb->n_copies)
+			port->stats.flooded++;
+		else
+			lane->stats.drop[DROP_PORT_UNKNOWN]++;
+		pb->next_flood++;
+		pb->next_vtep = 0;
+		pb->n_copies = 0;
+	}
+	if (!to)
+		return false;
+	pb->n_copies++;
+	port->stats.copies++;
+	b->n = 1;
+	encapsulate(port, &pb->frame[pb->flood[pb->next_flood]], to, &b->super[0]);
+	return true;
+}
+
+/* Too big */
+
+enum { IPV6_MTU_MIN = 1280, IPV4_MTU_MIN = 68 };
+
+struct inner_packet {
+	const uint8_t *frame;
+	uint32_t l2_len, off; /* from the frame, from the outer IP header */
+	struct ip_view view;
+};
+
+/* The IP packet in @s; a superpacket's length fields tell nothing, so its first
+ * segment is looked at. */
+static bool find_inner(const struct super *s, struct inner_packet *ret)
+{
+	const uint32_t outer_len = s->view.l4_off + 16u; /* UDP, VXLAN */
+	const uint8_t *frame = s->in.ip + outer_len;
+	uint32_t len = s->in.len - outer_len, l2_len;
+	uint8_t hdrs[ICMP_ERROR_MAX_LEN];
+	uint16_t type;
+
+	l2_len = ether_l2_len(frame, len, &type);
+	ret->frame = frame;
+	ret->l2_len = l2_len;
+	ret->off = outer_len + l2_len;
+	len -= l2_len;
+	if (type != ETHER_IPV4 && type != ETHER_IPV6)
+		return false;
+	if (s->in.vnet.gso == VNET_GSO_NONE)
+		return ip_parse(frame + l2_len, len, &ret->view);
+	if (len > sizeof(hdrs))
+		len = sizeof(hdrs);
+	memcpy(hdrs, frame + l2_len, len);
+	if (hdrs[0] >> 4 == 4)
+		be16_store(hdrs + 2, (uint16_t)len);
+	else
+		be16_store(hdrs + 4, (uint16_t)(len - IPV6_HDR_LEN));
+	return ip_parse(hdrs, len, &ret->view);
+}
+
+static void answer_too_big(struct lane *lane, struct port *port, const struct inner_packet *in,
+			   uint32_t mtu)
+{
+	const uint8_t *ip = in->frame + in->l2_len;
+	uint8_t out[ETHER_L2_MAX + ICMP_ERROR_MAX_LEN];
+	size_t len = icmp_error(ip, &in->view, ICMP_PACKET_TOO_BIG, ip + in->view.dst_off, mtu,
+				out + in->l2_len, ICMP_ERROR_MAX_LEN);
+
+	if (!len || !lane_icmp_allowed(lane))
+		return;
+	memcpy(out, in->frame, in->l2_len);
+	memcpy(out, in->frame + ETHER_SRC_OFF, ETHER_MAC_LEN);
+	memcpy(out + ETHER_SRC_OFF, in->frame, ETHER_MAC_LEN);
+	write_plain(port, out, in->l2_len + len);
+	lane->stats.icmp_sent++;
+}
+
+bool port_too_big(struct lane *lane, struct super *s, uint32_t limit)
+{
+	struct inner_packet in;
+	uint32_t mtu;
+
+	if (!s->port || !find_inner(s, &in) || limit <= in.off + IPV4_MTU_MIN)
+		return false;
+	mtu = limit - in.off;
+	if (in.view.version == 6) {
+		if (mtu < IPV6_MTU_MIN) /* no sender goes below: sent in fragments */
+			return false;
+	} else if (!(in.frame[in.l2_len + 6] & 0x40)) {
+		return false;
+	}
+	answer_too_big(lane, s->port, &in, mtu);
+	return true;
+}

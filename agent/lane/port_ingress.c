@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a port adds to the way in: the frame out of its VXLAN packet -> marks ->
+ * may that address be there, learn it -> merge what is inside -> device. Outer
+ * headers are gone before packets are merged, so neither a zero checksum nor the
+ * kernel's tunnel offload is any question here.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lane.h"
+#include "offload/ecn.h"
+#include "offload/ether.h"
+#include "port_walk.h"
+
+/* Congestion marks of the VXLAN packet go inside, as the kernel's vxlan does it
+ * (INET_ECN_decapsulate(): a mark that the inside cannot carry drops the packet). */
+static enum drop fold_ecn(struct gro_packet *p, uint8_t outer_ecn)
+{
+	switch (ecn_decap(outer_ecn, ip_ecn(&p->view))) {
+	case ECN_MARK_CE:
+		ip_set_ecn(p->ip, &p->view, ECN_CE);
+		break;
+	case ECN_MARK_ECT1:
+		ip_set_ecn(p->ip, &p->view, ECN_ECT1);
+		break;
+	case ECN_KEEP_BROKEN:
+		return DROP_PORT_ECN;
+	case ECN_KEEP:
+		break;
+	}
+	return DROP_NONE;
+}
+
+static enum drop learn_new(struct lane *lane, struct port *port, const uint8_t *mac,
+			   const struct vtep *from)
+{
+	switch (fdb_learn(port->fdb, mac, from, lane->now_ns)) {
+	case FDB_REFUSED:
+	case FDB_BAD:
+		return DROP_PORT_SOURCE;
+	case FDB_NEW:
+		port->stats.learned++;
+		break;
+	case FDB_MOVED:
+		port->stats.moved++;
+		break;
+	case FDB_FULL:
+		port->stats.fdb_full++;
+		break;
+	case FDB_KNOWN:
+		break;
+	}
+	return DROP_NONE;
+}
+
+/* A train comes from one address: it is looked up once. */
+static enum drop learn(struct lane *lane, struct port *port, const uint8_t *mac,
+		       const struct vtep *from)
+{
+	struct port_heard *h = &port->heard;
+
+	if (h->at_ns != lane->now_ns || memcmp(h->mac, mac, ETHER_MAC_LEN) != 0 ||
+	    !vtep_equal(&h->from, from)) {
+		*h = (struct port_heard){.at_ns = lane->now_ns, .from = *from};
+		memcpy(h->mac, mac, ETHER_MAC_LEN);
+		h->drop = learn_new(lane, port, mac, from);
+	}
+	return h->drop;
+}
+
+enum drop port_take(struct lane *lane, struct port *port, uint32_t frame_off,
+		    struct gro_packet *ret, struct iovec *ret_frame)
+{
+	const struct ip_view outer = ret->view;
+	const uint32_t len = outer.total_len - frame_off;
+	uint8_t *frame = ret->ip + frame_off;
+	struct vtep from = {.addr_len = outer.addr_len};
+	enum drop drop = DROP_NONE;
+	uint16_t type;
+
+	memcpy(from.addr, ret->ip + outer.src_off, outer.addr_len);
+	if (!memcmp(frame + ETHER_SRC_OFF, port->mac, ETHER_MAC_LEN))
+		return DROP_PORT_LOOP;
+
+	*ret_frame = (struct iovec){frame, len};
+	ret->l2_len = (uint8_t)ether_l2_len(frame, len, &type);
+	ret->ip = frame + ret->l2_len;
+	ret->len = len - ret->l2_len;
+	ret->zero_csum_allowed = false;
+	if ((type != ETHER_IPV4 && type != ETHER_IPV6) || !ip_parse(ret->ip, ret->len, &ret->view))
+		ret->view = (struct ip_view){0};
+	else if (lane->offload.ecn)
+		drop = fold_ecn(ret, ip_ecn(&outer));
+	return drop ? drop : learn(lane, port, frame + ETHER_SRC_OFF, &from);
+}
+
+/* What is for @port, in order: the batch's own arrays when that is all of it. */
+static uint32_t select_packets(struct port_batch *pb, struct in_batch *b, const struct port *port,
+			       struct gro_packet **ret_packets, struct iovec **ret_frames)
+{
+	uint32_t n = 0;
+
+	if (port->n_in_batch == b->n_inner) {
+		*ret_packets = b->inner;
+		*ret_frames = b->frame;
+		return b->n_inner;
+	}
+	for (uint32_t i = 0; i < b->n_inner; i++) {
+		if (b->port[i] != port)
+			continue;
+		pb->inner[n] = b->inner[i];
+		pb->frame_of[n++] = b->frame[i];
+	}
+	*ret_packets = pb->inner;
+	*ret_frames = pb->frame_of;
+	return n;
+}
+
+static bool is_congestion(int err)
+{
+	return err == -ENOBUFS || err == -EAGAIN || err == -ENOMEM;
+}
+
+static enum drop write_error(struct port *port, int err)
+{
+	switch (err) {
+	case -ENODEV:
+		port->gone = true;
+		return DROP_DEVICE_DOWN;
+	default:
+		return is_congestion(err) ? DROP_SEND_FULL : DROP_DEVICE_WRITE;
+	}
+}
+
+/* Cuts a superpacket again that was not taken, delivers it piece by piece. */
+static void write_singly(struct lane *lane, struct port *port, const struct gro_super *super,
+			 const struct portdev_write *w, uint8_t l2_len)
+{
+	static const struct vnet plain;
+	uint8_t segment[IO_PACKET_MAX], *scratch = lane->port_batch->scratch;
+	uint32_t len = 0;
+	struct gso gso;
+
+	for (unsigned i = 0; i < w->n_iov; i++) {
+		memcpy(scratch + len, w->iov[i].iov_base, w->iov[i].iov_len);
+		len += (uint32_t)w->iov[i].iov_len;
+	}
+	if (!gso_begin(&gso, scratch + l2_len, len - l2_len, &super->vnet)) {
+		lane->stats.drop[DROP_DEVICE_WRITE] += super->n;
+		return;
+	}
+	while (gso.next < gso.n_segments) {
+		struct iovec iov[] = {{scratch, l2_len}, {segment, gso_next(&gso, segment)}};
+		struct portdev_write one = {.vnet = plain, .iov = iov, .n_iov = 2};
+
+		port->io.write(port->io.ctx, &one, 1);
+		if (one.err) {
+			lane->stats.drop[write_error(port, one.err)]++;
+			/* Full or gone: no better for the others. */
+			if (one.err != -EINVAL && one.err != -EMSGSIZE)
+				break;
+			continue;
+		}
+		port->stats.frames_out++;
+		port->stats.bytes_out += iov[0].iov_len + iov[1].iov_len;
+	}
+	lane->stats.drop[DROP_SEND_FULL] += gso.n_segments - gso.next;
+}
+
+/*
+ * A full device is tried once more. ENOBUFS may also mean that the kernel would have
+ * to cut the superpacket itself (net/core/dev.c:__dev_direct_xmit()), because a
+ * limit has just become lower: its pieces are taken then.
+ */
+static void after_write(struct lane *lane, struct port *port, struct portdev_write *w,
+			const struct gro_super *super, uint8_t l2_len)
+{
+	if (is_congestion(w->err))
+		port->io.write(port->io.ctx, w, 1);
+	if (!w->err) {
+		port->stats.frames_out++;
+		port->stats.bytes_out += super->len + l2_len;
+		port->stats.packets_merged += super->n - 1;
+	} else if (w->err == -EINVAL && super->n > 1) {
+		port_withdraw_merging(port, &super->vnet);
+		write_singly(lane, port, super, w, l2_len);
+	} else if (is_congestion(w->err) && super->n > 1) {
+		write_singly(lane, port, super, w, l2_len);
+	} else {
+		lane->stats.drop[write_error(port, w->err)] += super->n;
+	}
+}
+
+static void flush(struct lane *lane, struct port *port, const struct gro_packet *packets)
+{
+	struct port_batch *pb = lane->port_batch;
+
+	if (!pb->n_write)
+		return;
+	port->io.write(port->io.ctx, pb->write, pb->n_write);
+	port->stats.writes++;
+	for (unsigned i = 0; i < pb->n_write; i++) {
+		const struct gro_super *super = pb->written[i];
+
+		after_write(lane, port, &pb->write[i], super, packets[super->first].l2_len);
+	}
+	pb->n_write = pb->n_iov = 0;
+}
+
+/* Offsets of a frame count from its Ethernet header. */
+static struct vnet vnet_of_frame(const struct gro_super *super, uint8_t l2_len)
+{
+	struct vnet v = super->vnet;
+
+	if (v.gso != VNET_GSO_NONE) {
+		v.csum_start = (uint16_t)(v.csum_start + l2_len);
+		v.hdr_len = (uint16_t)(v.hdr_len + l2_len);
+	}
+	return v;
+}
+
+/* The frame of the head whole, padding and all, then payloads. */
+static void put(struct port_batch *pb, const struct gro_packet *packets, const struct iovec *frames,
+		const struct gro_super *super)
+{
+	struct portdev_write *w = &pb->write[pb->n_write];
+	uint32_t i = super->first;
+
+	*w = (struct portdev_write){
+		.vnet = vnet_of_frame(super, packets[i].l2_len),
+		.iov = &pb->iov[pb->n_iov],
+		.n_iov = super->n,
+	};
+	pb->iov[pb->n_iov++] = frames[i];
+	while ((i = packets[i].next) != GRO_END) {
+		const struct gro_packet *p = &packets[i];
+
+		pb->iov[pb->n_iov++] = (struct iovec){p->ip + p->payload_off,
+						      p->len - p->payload_off};
+	}
+	pb->written[pb->n_write++] = super;
+}
+
+/* Lengths of IP that a frame of @max_len leaves. */
+static uint32_t ip_len_max(uint32_t max_len)
+{
+	return max_len > PORTDEV_FRAME_MAX ? PORTDEV_FRAME_MAX - ETHER_L2_MAX
+	       : max_len > ETHER_L2_MAX	   ? max_len - ETHER_L2_MAX
+					   : 0;
+}
+
+static void follow_limits(struct lane *lane, struct port *port)
+{
+	const struct portdev_limits limits = port->io.limits(port->io.ctx, lane->now_ns);
+	struct gro_config *gro = &port->gro;
+
+	gro->max_len4 = ip_len_max(limits.max_len4);
+	gro->max_len6 = ip_len_max(limits.max_len6);
+	gro->max_segments = limits.max_segs && limits.max_segs < GRO_PIECES_MAX ? limits.max_segs
+										: GRO_PIECES_MAX;
+	port->io.mac(port->io.ctx, port->mac);
+}
+
+void port_deliver(struct lane *lane, struct in_batch *b, struct port *port)
+{
+	struct port_batch *pb = lane->port_batch;
+	struct gro_packet *packets;
+	struct iovec *frames;
+	uint32_t n = select_packets(pb, b, port, &packets, &frames);
+
+	port->n_in_batch = 0;
+	follow_limits(lane, port);
+	n = gro_merge(&b->gro, &port->gro, packets, n, b->merged);
+	pb->n_write = pb->n_iov = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (pb->n_write == PORT_FRAMES_MAX)
+			flush(lane, port, packets);
+		put(pb, packets, frames, &b->merged[i]);
+	}
+	flush(lane, port, packets);
+}

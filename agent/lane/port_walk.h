@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages that ports add to the two walks (egress.c, ingress.c). Lane's thread. */
+#ifndef SEALANE_LANE_PORT_WALK_H
+#define SEALANE_LANE_PORT_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "batch.h"
+#include "port.h"
+
+struct in_packet;
+
+/* Out (port_egress.c) */
+
+/* Reads what is there, up to a batch, into the lane's port batch. As
+ * portdev_read(). */
+int port_read(struct lane *lane, struct port *port);
+/* Answers questions for known neighbours, then puts what has a known destination
+ * into VXLAN: @b->super. The rest waits for port_flood(). */
+void port_forward(struct lane *lane, struct port *port, struct out_batch *b);
+/* The next copy of a frame that is to be flooded, into @b->super. Outer headers are
+ * written right before the frame, so there is one copy at a time. False: none. */
+bool port_flood(struct lane *lane, struct port *port, struct out_batch *b);
+/*
+ * Tells the sender of @s, a frame longer than the tunnel's path takes, if what is
+ * inside may not be fragmented. True: told, to be dropped. @limit: longest packet,
+ * outer headers included.
+ */
+bool port_too_big(struct lane *lane, struct super *s, uint32_t limit);
+
+/* In (port_ingress.c) */
+
+/* Takes the frame out of *ret, a packet that is @port's and whose frame begins at
+ * @frame_off: the VTEP's rules for marks and addresses, learning. *ret is the packet
+ * inside then (version 0: not IP) and *ret_frame the frame. */
+enum drop port_take(struct lane *lane, struct port *port, uint32_t frame_off,
+		    struct gro_packet *ret, struct iovec *ret_frame);
+/* Merges and delivers the packets of @b that are for @port. */
+void port_deliver(struct lane *lane, struct in_batch *b, struct port *port);
+
+#endif
