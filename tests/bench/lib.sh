@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What udp_loss and compare share: pairs of network namespaces with a veth, a
+# What udp_loss, compare and port share: pairs of network namespaces with a veth, a
 # WireGuard daemon in each and VXLAN on top.
 #
 #   namespace $id-NAMEa                              namespace $id-NAMEb
@@ -204,4 +204,81 @@ median() { # numbers on stdin, one a line
 describe_machine() {
 	say "kernel $(uname -r), $(nproc) CPUs ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1))"
 	say "load average $(cut -d ' ' -f 1-3 /proc/loadavg)"
+}
+
+# ---- one TCP stream, measured
+
+: "${seconds:=4}" "${n_runs:=5}" # the script's choice
+
+# A run is a line "CELL Gbit/s retransmitted sent busy-seconds Gbit machine-busy".
+results=$work/results
+others=$work/others
+touch "$results" "$others"
+
+segments_of() { # NAMESPACE: retransmitted and sent, since the namespace began
+	at "$1" nstat -asz TcpRetransSegs TcpOutSegs |
+		awk '/^TcpRetransSegs/ { r = $2 } /^TcpOutSegs/ { o = $2 } END { print r + 0, o + r }'
+}
+
+is_served() { # NAMESPACE
+	at "$1" ss -Hlnt 'sport = :5201' | grep -q .
+}
+
+# iperf3's rate leaves out the first second; bytes, CPU and segments are of all.
+read_iperf() { # FILE: Gbit/s, Gbit
+	python3 - "$1" <<'PYTHON'
+import json, sys
+told = json.load(open(sys.argv[1]))
+if "error" in told:
+    sys.exit("iperf3: " + told["error"])
+total = sum(i["sum"]["bytes"] for i in told["intervals"])
+print(told["end"]["sum_received"]["bits_per_second"] / 1e9, total * 8 / 1e9)
+PYTHON
+}
+
+run() { # CELL PAIR ADDRESS
+	local cell=$1 pair=$2 address=$3 server cpu segments rates
+	busy_when_quiet >>"$others"
+	ip netns exec "$id-${pair}b" iperf3 -s -1 >/dev/null 2>&1 &
+	server=$!
+	eventually 5 is_served "${pair}b" || die "iperf3 does not listen"
+	segments=$(segments_of "${pair}a")
+	cpu=$(cpu_seconds)
+	at "${pair}a" timeout $((seconds + 20)) iperf3 -c "$address" -t "$seconds" -O 1 -J >"$work/iperf.json" ||
+		die "iperf3 failed in $cell: $(tail -n 3 "$work/iperf.json")"
+	cpu="$cpu $(cpu_seconds)"
+	segments="$segments $(segments_of "${pair}a")"
+	wait "$server" || true
+	rates=$(read_iperf "$work/iperf.json")
+	printf '%s %s %s %s\n' "$cell" "$rates" "$cpu" "$segments" | awk '{
+		printf "%s %f %d %d %f %f %f\n", $1, $2, $12 - $10, $13 - $11, $7 - $4, $3, ($7 - $4) / ($9 - $6)
+	}' >>"$results"
+	printf '.' >&2
+}
+
+print_table() {
+	say "busy with others, just before each run: median $(median <"$others") %, at most $(sort -g "$others" | tail -n 1) %"
+	[ "$(median <"$others" | cut -d . -f 1)" -le "$quiet_percent" ] ||
+		say "NOT QUIET: rates are too low, CPU seconds are also those of others; only ratios mean something"
+	say "medians of $n_runs runs of $seconds s in turns; ratio: to wireguard-go, same way; retransmitted: of all segments"
+	say "sent; CPU: busy seconds of the whole machine"
+	python3 - "$results" <<'PYTHON'
+import collections, statistics, sys
+cells = collections.defaultdict(list)
+for line in open(sys.argv[1]):
+    cell, *numbers = line.split()
+    cells[cell].append([float(n) for n in numbers])
+median = {c: statistics.median(r[0] for r in runs) for c, runs in cells.items()}
+print(f"{'':24s} {'Gbit/s':>7s} {'lowest':>7s} {'highest':>7s} {'ratio':>6s} {'retransmitted':>13s} "
+      f"{'CPU s/Gbit':>10s} {'busy':>5s}")
+for cell, runs in cells.items():
+    what, way = cell.rsplit("/", 1)
+    other = median.get("wireguard-go/" + way)
+    rates = [r[0] for r in runs]
+    resent = sum(r[1] for r in runs) / max(sum(r[2] for r in runs), 1)
+    cpu = statistics.median(r[3] / r[4] for r in runs)
+    busy = statistics.median(r[5] for r in runs)
+    print(f"{what.replace('_', ' ') + ', ' + way:24s} {median[cell]:7.3f} {min(rates):7.3f} {max(rates):7.3f} "
+          f"{median[cell] / other:5.1f}x {resent:12.4%} {cpu:10.3f} {busy:5.0%}")
+PYTHON
 }
