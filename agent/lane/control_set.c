@@ -51,7 +51,7 @@ static const char *quote(const char *text, size_t len, char buf[QUOTE_MAX + 4])
 
 	for (size_t i = 0; i < n; i++)
 		buf[i] = isprint((unsigned char)text[i]) ? text[i] : '?';
-	strcpy(buf + n, n < len ? "..." : "");
+	memcpy(buf + n, n < len ? "..." : "\0\0\0", 4);
 	return buf;
 }
 
@@ -130,7 +130,7 @@ static int set_port(struct control_set *s, char *value)
 {
 	if (!is_name(value))
 		return -EINVAL;
-	strcpy(s->change.config.name, value);
+	memcpy(s->change.config.name, value, strlen(value) + 1);
 	s->has_port = true;
 	return 0;
 }

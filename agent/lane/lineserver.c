@@ -277,7 +277,7 @@ static void run_get(struct client *c)
 
 	if (c->question.failed)
 		c->reply.failed = true;
-	else if (c->question.len)
+	else if (c->question.len && s->ops->get_of)
 		s->ops->get_of(s->ctx, c->question.data, &c->reply);
 	else
 		s->ops->get(s->ctx, &c->reply);

@@ -268,7 +268,7 @@ static int check_command(const struct port *port, const struct port_change *c,
 int port_change_apply(struct lane *lane, struct port_change *c, char err_text[PORT_ERR_LEN])
 {
 	struct port_plan plan;
-	struct port_config config;
+	struct port_config config = c->config;
 	struct port *port;
 	int err;
 

@@ -151,7 +151,8 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
 		return;
 	}
 	while (gso.next < gso.n_segments) {
-		struct iovec iov[] = {{scratch, l2_len}, {segment, gso_next(&gso, segment)}};
+		const uint32_t segment_len = gso_next(&gso, segment);
+		const struct iovec iov[] = {{scratch, l2_len}, {segment, segment_len}};
 		struct portdev_write one = {.vnet = plain, .iov = iov, .n_iov = 2};
 
 		port->io.write(port->io.ctx, &one, 1);
