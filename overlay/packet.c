@@ -2,6 +2,7 @@
 #include "packet.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -103,6 +104,21 @@ void packet_settle(int fd)
 	const struct packet_mreq none = {.mr_type = PACKET_MR_MULTICAST};
 
 	(void)setsockopt(fd, SOL_PACKET, PACKET_DROP_MEMBERSHIP, &none, sizeof(none));
+}
+
+/* A line a socket: address, references, type, protocol, interface and more. */
+int packet_is_read(int ifindex)
+{
+	FILE *f = fopen("/proc/thread-self/net/packet", "re");
+	char line[160];
+	int found = 0, at;
+
+	if (!f)
+		return -errno;
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*s %*s %*s %d", &at) == 1 && at == ifindex;
+	fclose(f);
+	return found;
 }
 
 uint32_t packet_take_drops(int fd)

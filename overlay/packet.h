@@ -49,6 +49,10 @@ bool packet_attached(int fd);
  */
 void packet_settle(int fd);
 
+/* Does any packet socket of this network namespace read device @ifindex? 1, 0, or
+ * -errno from /proc. */
+int packet_is_read(int ifindex);
+
 /* Frames the kernel could not queue since the last call. */
 uint32_t packet_take_drops(int fd);
 

@@ -97,6 +97,12 @@ int fdb_configure(struct fdb *f, const struct fdb_config *config)
 	return 0;
 }
 
+void fdb_forget_aged(struct fdb *f, uint64_t now_ns)
+{
+	while (f->table.n_learned && aged(f, &fdb_table_oldest(&f->table)->e, now_ns))
+		remove_oldest(f);
+}
+
 int fdb_set(struct fdb *f, const uint8_t mac[FDB_MAC_LEN], const struct vtep *vtep)
 {
 	struct fdb_entry e = {.is_static = true, .vtep = *vtep};

@@ -46,6 +46,9 @@ void fdb_free(struct fdb *f); /* NULL is fine */
  * for a raised limit), -ENOSPC: more static entries than the new limit. */
 int fdb_configure(struct fdb *f, const struct fdb_config *config);
 
+/* Before the age is raised: what has aged must not come back. */
+void fdb_forget_aged(struct fdb *f, uint64_t now_ns);
+
 /* Static entries. 0, -EINVAL (multicast or zero MAC), -ENOSPC. Replaces a learned
  * or static one. In a full table the learned entry not heard from for longest makes
  * room; -ENOSPC when all are static. */

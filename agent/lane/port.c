@@ -331,6 +331,7 @@ int port_configure(struct port *port, const struct port_config *config, char err
 
 	if (err)
 		return err;
+	fdb_forget_aged(port->fdb, port->lane->now_ns);
 	err = fdb_configure(port->fdb, &config->fdb);
 	if (err) {
 		snprintf(err_text, PORT_ERR_LEN, "fdb_limit, learned_limit or age_s: %s",

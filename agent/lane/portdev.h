@@ -62,7 +62,8 @@ struct portdev_write {
  * Creates the device (overlay end down), sets both ends up as above, opens it. 0 or
  * -errno with one line in @err_text. @nl is borrowed until portdev_close() and
  * belongs to the calling thread's network namespace. PORTDEV_AUTO takes a TAP when
- * the veth kind is not possible, for the reason that portdev_reason() tells. The
+ * the veth kind is not possible, for the reason that portdev_reason() tells. A pair of
+ * that name that a killed lane left is replaced; any other device is -EEXIST. The
  * overlay end is found through the lane end: its name may change and it may be
  * moved.
  */

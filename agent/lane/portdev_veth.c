@@ -5,8 +5,8 @@
  * Theory of operation: the socket gets its copy of what the overlay end sends, and
  * the drop at netdev ingress stops the frame itself, which would otherwise go on
  * into this host's stack, be forwarded in clear or reach a socket. So the order is:
- * pair, features, drop, socket, and only then the lane end comes up. What we write
- * leaves by the lane end and arrives at the overlay end like a frame from a wire.
+ * pair, features, drop, socket, lane end up. What we write leaves by the lane end
+ * and arrives at the overlay end like a frame from a wire.
  *
  * The vnet header knows checksums and TCP and UDP superpackets. What it cannot
  * describe the kernel frees on reading, so the overlay end is told not to make it;
@@ -38,7 +38,8 @@ enum {
 	IOV_POOL = 2 * (1 + IO_IOV_MAX),
 };
 
-#define LANE_NAME "slport%d"
+#define LANE_NAME_PREFIX "slport"
+#define LANE_NAME	 LANE_NAME_PREFIX "%d"
 
 static bool older_than(const struct kernel_release *r, unsigned major, unsigned minor)
 {
@@ -93,6 +94,24 @@ static void list_features(const struct portdev *d, unsigned offloads, struct fea
 		add_names(list, tunnel);
 }
 
+/* A lane end that is up (that comes last) and nobody reads: its lane was killed. */
+static bool is_abandoned(const struct link_info *lane)
+{
+	return !strncmp(lane->name, LANE_NAME_PREFIX, strlen(LANE_NAME_PREFIX)) &&
+	       (lane->flags & IFF_UP) && packet_is_read(lane->ifindex) == 0;
+}
+
+/* Deletes the pair of that name that a killed lane left. False: it is no such. */
+static bool remove_abandoned(struct portdev *d, const char *name)
+{
+	struct link_info overlay, lane;
+	struct veth_peer peer;
+
+	return !link_get(d->nl, name, &overlay) && !veth_peer(d->nl, overlay.ifindex, &peer) &&
+	       !peer.elsewhere && !link_get_index(d->nl, peer.ifindex, &lane) &&
+	       is_abandoned(&lane) && !link_delete(d->nl, overlay.ifindex);
+}
+
 static int create_pair(struct portdev *d, const struct portdev_args *args, int *ret_overlay,
 		       char err_text[PORTDEV_TEXT_LEN])
 {
@@ -105,6 +124,8 @@ static int create_pair(struct portdev *d, const struct portdev_args *args, int *
 	portdev_choose_mac(args, d->mac);
 	memcpy(pair.end.mac, d->mac, ETH_ALEN);
 	err = veth_create(d->nl, &pair, ret_overlay, &d->lane_ifindex);
+	if (err == -EEXIST && remove_abandoned(d, args->name))
+		err = veth_create(d->nl, &pair, ret_overlay, &d->lane_ifindex);
 	if (err)
 		snprintf(err_text, PORTDEV_TEXT_LEN, "cannot create the veth pair %s: %s",
 			 args->name, strerror(-err));
@@ -207,7 +228,7 @@ static void veth_close(struct portdev *d)
 	/* Others may be deleting it just now. */
 	if (!err || err == -ENODEV)
 		exists = false;
-	/* Gone with the device. Its index may be somebody else's by now. */
+	/* Gone with the device, whose index may be another's by now. */
 	ingress_drop_remove(exists ? d->nl : NULL, d->ingress_drop);
 }
 

@@ -55,6 +55,27 @@ run_guest() { # NAME KERNEL_TREE MODULES SECONDS
 	return "$((status ? 1 : 0))"
 }
 
+# The guest on the kernel of each suite. Ends this script with a failure if it failed
+# on one, and skips if there is none of them.
+run_on_kernels() { # NAME MODULES SECONDS SUITE...
+	local name=$1 modules=$2 seconds=$3 suite kernel n_ran=0 n_failed=0 missing=()
+	shift 3
+	for suite in "$@"; do
+		kernel=$SEALANE_CACHE/kernels/$suite
+		[ "$suite" != unstable ] || kernel=${SEALANE_KERNEL:-$kernel}
+		if [ ! -d "$kernel" ]; then
+			printf '%s: not in the cache\n' "$suite"
+			missing+=("kernel=$suite")
+			continue
+		fi
+		printf '%s\n' "---- $suite"
+		n_ran=$((n_ran + 1))
+		run_guest "$name" "$kernel" "$modules" "$seconds" || n_failed=$((n_failed + 1))
+	done
+	[ "$n_failed" = 0 ] || exit 1
+	[ "$n_ran" -gt 0 ] || skip "needs a kernel: packaging/deps ${missing[*]}"
+}
+
 kernel_complaints() { # CONSOLE
 	grep -E 'BUG:|Oops|WARNING:|Kernel panic|general protection|Out of memory' "$1"
 }

@@ -7,18 +7,4 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_programs
-n_ran=0 n_failed=0
-missing=()
-for suite in bookworm trixie; do
-	kernel=$SEALANE_CACHE/kernels/$suite
-	if [ ! -d "$kernel" ]; then
-		printf '%s: not in the cache\n' "$suite"
-		missing+=("kernel=$suite")
-		continue
-	fi
-	printf '%s\n' "---- $suite"
-	n_ran=$((n_ran + 1))
-	run_guest old_kernel "$kernel" 'tun veth vxlan nf_tables' 100 || n_failed=$((n_failed + 1))
-done
-[ "$n_failed" = 0 ] || exit 1
-[ "$n_ran" -gt 0 ] || skip "needs a kernel: packaging/deps ${missing[*]}"
+run_on_kernels old_kernel 'tun veth vxlan nf_tables' 100 bookworm trixie

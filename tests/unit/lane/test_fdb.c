@@ -280,6 +280,30 @@ static void test_ageing(void **state)
 	fdb_free(f);
 }
 
+/* What was forgotten stays so when the age is raised afterwards. */
+static void test_forget_aged(void **state)
+{
+	struct fdb *f = make(8, 8);
+	struct fdb_config c = config(8, 8);
+
+	(void)state;
+	assert_int_equal(set(f, 1, &v4), 0);
+	assert_int_equal(learn(f, 2, &v4, 10), FDB_NEW);
+	assert_int_equal(learn(f, 3, &v4, 20), FDB_NEW);
+	fdb_forget_aged(f, 10 + AGE_NS - 1);
+	check_counts(f, 1, 2);
+	fdb_forget_aged(f, 10 + AGE_NS);
+	check_counts(f, 1, 1);
+	c.age_ns = UINT64_MAX;
+	assert_int_equal(fdb_configure(f, &c), 0);
+	check_at(f, 2, NULL, 20);
+	check_at(f, 3, &v4, 20 + AGE_NS);
+	fdb_forget_aged(f, UINT64_MAX - 1);
+	check_counts(f, 1, 1);
+	check_at(f, 1, &v4, UINT64_MAX);
+	fdb_free(f);
+}
+
 static void test_learned_limit(void **state)
 {
 	struct fdb *f = make(8, 3);
@@ -644,15 +668,25 @@ static void test_flood_list(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vtep_equal),     cmocka_unit_test(test_configurations),
-		cmocka_unit_test(test_stations),       cmocka_unit_test(test_learning),
-		cmocka_unit_test(test_static_wins),    cmocka_unit_test(test_without_learning),
-		cmocka_unit_test(test_ageing),	       cmocka_unit_test(test_learned_limit),
-		cmocka_unit_test(test_no_room_at_all), cmocka_unit_test(test_aged_make_room),
-		cmocka_unit_test(test_removal),	       cmocka_unit_test(test_arguments_of_its_own),
-		cmocka_unit_test(test_shrinking),      cmocka_unit_test(test_growing),
-		cmocka_unit_test(test_largest),	       cmocka_unit_test(test_iteration),
-		cmocka_unit_test(test_collisions),     cmocka_unit_test(test_table_shape),
+		cmocka_unit_test(test_vtep_equal),
+		cmocka_unit_test(test_configurations),
+		cmocka_unit_test(test_stations),
+		cmocka_unit_test(test_learning),
+		cmocka_unit_test(test_static_wins),
+		cmocka_unit_test(test_without_learning),
+		cmocka_unit_test(test_forget_aged),
+		cmocka_unit_test(test_ageing),
+		cmocka_unit_test(test_learned_limit),
+		cmocka_unit_test(test_no_room_at_all),
+		cmocka_unit_test(test_aged_make_room),
+		cmocka_unit_test(test_removal),
+		cmocka_unit_test(test_arguments_of_its_own),
+		cmocka_unit_test(test_shrinking),
+		cmocka_unit_test(test_growing),
+		cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_iteration),
+		cmocka_unit_test(test_collisions),
+		cmocka_unit_test(test_table_shape),
 		cmocka_unit_test(test_flood_list),
 	};
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "agent/lane/portdev.h"
+#include "overlay/packet.h"
 #include "portdev_frames.h"
 
 /* Ends that are deleted by others. */
@@ -190,6 +191,60 @@ static void test_close_deletes(void **state)
 	}
 }
 
+/* Pairs that are in the way when a port of the name sla is opened. */
+static const struct in_the_way {
+	const char *what, *pair; /* commands */
+	bool read;		 /* by somebody: slport9 */
+	int err;		 /* 0: it is replaced */
+} in_the_way[] = {
+	{"left by a killed lane",
+	 "ip link add sla type veth peer name slport9 && ip link set slport9 up", false, 0},
+	{"another lane's", "ip link add sla type veth peer name slport9 && ip link set slport9 up",
+	 true, -EEXIST},
+	{"another lane's, just being made", "ip link add sla type veth peer name slport9", false,
+	 -EEXIST},
+	{"no lane's", "ip link add sla type veth peer name slx && ip link set slx up", false,
+	 -EEXIST},
+	{"no pair", "ip link add sla type dummy 2>/dev/null || ip link add sla type bridge", false,
+	 -EEXIST},
+};
+
+static void test_abandoned(void **state)
+{
+	const struct portdev_args args = {
+		.name = "sla", .kind = PORTDEV_VETH, .mtu = 1500, .gso_max_size = 65536};
+	char err_text[200], name[IFNAMSIZ];
+	struct nl *nl;
+
+	(void)state;
+	need_netns();
+	assert_int_equal(nl_open(&nl), 0);
+	for (size_t i = 0; i < sizeof(in_the_way) / sizeof(in_the_way[0]); i++) {
+		const struct in_the_way *c = &in_the_way[i];
+		struct packet reader = {.fd = -1};
+		struct portdev *d = NULL;
+		int err;
+
+		run("%s", c->pair);
+		if (c->read)
+			assert_int_equal(packet_open((int)if_nametoindex("slport9"), &reader), 0);
+		err = portdev_open(&args, nl, &d, err_text);
+		if (err != c->err)
+			fail_msg("%s: %d, %s", c->what, err, err_text);
+		if (c->read)
+			close(reader.fd);
+		if (!err) {
+			assert_int_equal(if_nametoindex("slport9"), 0);
+			assert_non_null(if_indextoname((unsigned)portdev_lane_ifindex(d), name));
+		}
+		portdev_close(d);
+		if (err)
+			run("ip link del sla");
+		assert_int_equal(if_nametoindex("sla"), 0);
+	}
+	nl_close(nl);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_deleted_while_polled),
 		cmocka_unit_test(test_lane_end_down_is_not_gone),
 		cmocka_unit_test(test_close_deletes),
+		cmocka_unit_test(test_abandoned),
 	};
 
 	return world_main(tests, sizeof(tests) / sizeof(tests[0]));
