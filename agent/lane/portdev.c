@@ -70,7 +70,7 @@ int portdev_open(const struct portdev_args *args, struct nl *nl, struct portdev 
 	}
 	err = open_as(&portdev_tap_ops, args, nl, ret, err_text);
 	if (!err && why[0])
-		snprintf((*ret)->reason, PORTDEV_REASON_LEN, "no veth: %.140s", why);
+		snprintf((*ret)->reason, PORTDEV_REASON_LEN, "no veth: %s", why);
 	else if (!err)
 		snprintf((*ret)->reason, PORTDEV_REASON_LEN, "asked for");
 	return err;

@@ -6,7 +6,7 @@
 #include "offload/policy.h"
 #include "portdev.h"
 
-enum { PORTDEV_TEXT_LEN = 200, PORTDEV_REASON_LEN = 160 };
+enum { PORTDEV_TEXT_LEN = 200, PORTDEV_REASON_LEN = PORTDEV_TEXT_LEN + 16 };
 
 struct ingress_drop;
 
