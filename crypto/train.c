@@ -20,7 +20,7 @@ size_t train_engine_size(void)
 {
 	size_t len = train_ipsecmb_size();
 
-	if (!len)
+	if (!len && !train_avx512_supported())
 		return 0;
 	len += ENGINE_HEAD_LEN + TRAIN_ENGINE_ALIGN - 1;
 	return len - len % TRAIN_ENGINE_ALIGN;
@@ -38,20 +38,50 @@ bool train_engine_accept(const struct train_engine *engine, char reason[TRAIN_RE
 }
 
 /* False: @reason tells why not. */
-static bool start(void *mem, size_t len, bool allow_simd, struct train_engine *engine,
-		  char reason[TRAIN_REASON_LEN])
+static bool may_start(const void *mem, size_t len, bool allow_simd, char reason[TRAIN_REASON_LEN])
 {
 	if (!allow_simd) {
 		train_reason_add(reason, "switched off");
 		return false;
 	}
-	if (!mem || len < train_engine_size() || (uintptr_t)mem % TRAIN_ENGINE_ALIGN) {
-		train_reason_add(reason, train_engine_size() ? "no memory for ipsec-mb"
-							     : "built without ipsec-mb");
+	if (!train_engine_size()) {
+		train_reason_add(reason, "built without ipsec-mb");
 		return false;
 	}
-	return train_ipsecmb_init((uint8_t *)mem + ENGINE_HEAD_LEN, engine, reason) &&
-	       train_engine_accept(engine, reason);
+	if (!mem || len < train_engine_size() || (uintptr_t)mem % TRAIN_ENGINE_ALIGN) {
+		train_reason_add(reason, "no memory for an engine");
+		return false;
+	}
+	return true;
+}
+
+static bool add_avx512(struct train_engine *engine, char reason[TRAIN_REASON_LEN])
+{
+	struct train_engine wrapped = *engine;
+
+	if (!train_avx512_supported())
+		return false;
+	train_reason_add(reason, ", avx512 trains");
+	train_avx512_wrap(&wrapped);
+	if (!train_engine_accept(&wrapped, reason))
+		return false;
+	*engine = wrapped;
+	return true;
+}
+
+/* False: libsodium alone. */
+static bool start(void *mem, struct train_engine *engine, char ret_reason[TRAIN_REASON_LEN])
+{
+	char reason[TRAIN_REASON_LEN] = "";
+	bool has_ipsecmb = train_ipsecmb_init((uint8_t *)mem + ENGINE_HEAD_LEN, engine, reason) &&
+			   train_engine_accept(engine, reason);
+
+	if (!has_ipsecmb) {
+		*engine = train_sodium;
+		train_reason_add(ret_reason, "libsodium: ");
+	}
+	train_reason_add(ret_reason, reason);
+	return add_avx512(engine, ret_reason) || has_ipsecmb;
 }
 
 const struct train_engine *train_engine_init(void *mem, size_t len, bool allow_simd,
@@ -59,13 +89,14 @@ const struct train_engine *train_engine_init(void *mem, size_t len, bool allow_s
 {
 	char reason[TRAIN_REASON_LEN] = "";
 	struct train_engine engine = {0};
-	bool started = start(mem, len, allow_simd, &engine, reason);
 
 	ret_reason[0] = '\0';
-	if (!started)
+	if (!may_start(mem, len, allow_simd, reason)) {
 		train_reason_add(ret_reason, "libsodium: ");
-	train_reason_add(ret_reason, reason);
-	if (!started)
+		train_reason_add(ret_reason, reason);
+		return NULL;
+	}
+	if (!start(mem, &engine, ret_reason))
 		return NULL;
 	memcpy(mem, &engine, sizeof(engine));
 	return mem;

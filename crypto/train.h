@@ -32,7 +32,7 @@ struct train_engine;
 enum { TRAIN_ENGINE_ALIGN = 64, TRAIN_REASON_LEN = 120 };
 
 /* Bytes that train_engine_init() needs, a multiple of TRAIN_ENGINE_ALIGN; 0 when
- * this build has libsodium alone. */
+ * this build on this CPU has libsodium alone. */
 size_t train_engine_size(void);
 
 /*

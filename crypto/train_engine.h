@@ -38,6 +38,11 @@ struct train_engine {
 			 struct train_car *cars, unsigned n);
 	/* Encrypt one message, for the self-test. */
 	void (*seal_message)(const struct train_engine *engine, const struct train_message *m);
+	/* seal and open of the engine that this one leaves the rest to. */
+	void (*seal_rest)(const struct train_engine *engine, const uint8_t key[WG_KEY_LEN],
+			  const struct train_car *cars, unsigned n);
+	unsigned (*open_rest)(const struct train_engine *engine, const uint8_t key[WG_KEY_LEN],
+			      struct train_car *cars, unsigned n);
 	void *mgr; /* the engine's own */
 };
 
@@ -61,6 +66,26 @@ static inline void train_nonce(uint8_t nonce[TRAIN_NONCE_LEN], uint64_t counter)
 /* libsodium. */
 void train_sodium_seal(const uint8_t key[WG_KEY_LEN], const struct train_car *cars, unsigned n);
 unsigned train_sodium_open(const uint8_t key[WG_KEY_LEN], struct train_car *cars, unsigned n);
+
+extern const struct train_engine train_sodium;
+
+/* Messages of one length at once, with AVX-512. */
+#ifdef __x86_64__
+bool train_avx512_supported(void);
+/* From now on @engine takes groups of messages itself, and what it was before
+ * takes the rest. */
+void train_avx512_wrap(struct train_engine *engine);
+#else
+static inline bool train_avx512_supported(void)
+{
+	return false;
+}
+
+static inline void train_avx512_wrap(struct train_engine *engine)
+{
+	(void)engine;
+}
+#endif
 
 /* NULL: the engine gives the known answers; else which one it does not give. */
 const char *train_selftest(const struct train_engine *engine);

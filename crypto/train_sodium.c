@@ -26,6 +26,14 @@ static bool open_car(const uint8_t key[WG_KEY_LEN], const struct train_car *car)
 		       text, NULL, text, car->text_len, train_tag(car), NULL, 0, nonce, key) == 0;
 }
 
+static void seal_message(const struct train_engine *engine, const struct train_message *m)
+{
+	(void)engine;
+	(void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(m->text, m->tag, NULL, m->text,
+								 m->text_len, m->aad, m->aad_len,
+								 NULL, m->nonce, m->key);
+}
+
 void train_sodium_seal(const uint8_t key[WG_KEY_LEN], const struct train_car *cars, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -42,3 +50,23 @@ unsigned train_sodium_open(const uint8_t key[WG_KEY_LEN], struct train_car *cars
 	}
 	return n_ok;
 }
+
+static void seal_train(const struct train_engine *engine, const uint8_t key[WG_KEY_LEN],
+		       const struct train_car *cars, unsigned n)
+{
+	(void)engine;
+	train_sodium_seal(key, cars, n);
+}
+
+static unsigned open_train(const struct train_engine *engine, const uint8_t key[WG_KEY_LEN],
+			   struct train_car *cars, unsigned n)
+{
+	(void)engine;
+	return train_sodium_open(key, cars, n);
+}
+
+const struct train_engine train_sodium = {
+	.seal = seal_train,
+	.open = open_train,
+	.seal_message = seal_message,
+};
