@@ -56,16 +56,38 @@ void in_batch_free(struct in_batch *b)
 	free(b);
 }
 
-int port_batch_new(struct port_batch **ret)
+int port_out_new(struct port_out **ret)
 {
 	const size_t room = PORTDEV_HEADROOM + PORTDEV_FRAME_MAX;
-	struct port_batch *b = calloc(1, sizeof(*b));
+	struct port_out *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
 	b->memory = malloc(PORT_FRAMES_MAX * room);
+	if (!b->memory) {
+		port_out_free(b);
+		return -ENOMEM;
+	}
+	*ret = b;
+	return 0;
+}
+
+void port_out_free(struct port_out *b)
+{
+	if (!b)
+		return;
+	free(b->memory);
+	free(b);
+}
+
+int port_batch_new(struct port_batch **ret)
+{
+	struct port_batch *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
 	b->scratch = malloc(PORTDEV_FRAME_MAX);
-	if (!b->memory || !b->scratch) {
+	if (!b->scratch) {
 		port_batch_free(b);
 		return -ENOMEM;
 	}
@@ -77,7 +99,6 @@ void port_batch_free(struct port_batch *b)
 {
 	if (!b)
 		return;
-	free(b->memory);
 	free(b->scratch);
 	free(b);
 }

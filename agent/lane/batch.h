@@ -37,6 +37,8 @@ enum {
 	/* ports */
 	PORT_FRAMES_MAX = PORTDEV_BATCH_MAX,
 	PORT_READ_BYTES = 512 << 10, /* what is read at a time, about: the caches' size */
+	PORT_TURN_DATAGRAMS = 1024,  /* then it is others' turn: 1-2 ms */
+	PORT_SEGMENTS_MAX = 2048,    /* of one frame: 192 KB in segments of 96 bytes */
 };
 
 /* A packet of the host on its way out, maybe a superpacket. */
@@ -113,16 +115,16 @@ struct in_batch {
 	uint8_t *scratch; /* a superpacket in one piece, to be cut again */
 };
 
-/* What ports add to both; one per lane, made with its first port. */
-struct port_batch {
-	/* out */
-	unsigned n;
+/* What was read from one port and is on its way out, a few datagrams a turn. */
+struct port_out {
+	unsigned n, next;
+	size_t next_vtep, n_copies; /* of the next one, if it is being flooded */
 	struct portdev_read frame[PORT_FRAMES_MAX];
-	uint8_t *memory;
-	unsigned flood[PORT_FRAMES_MAX]; /* frames to be flooded */
-	unsigned n_flood, next_flood;
-	size_t next_vtep, n_copies; /* of the frame at hand */
-	/* in */
+	uint8_t *memory; /* little of it is touched unless there are long frames */
+};
+
+/* What ports add to the way in; one per lane, made with its first port. */
+struct port_batch {
 	struct gro_packet inner[PACKETS_MAX]; /* of one port among several */
 	struct iovec frame_of[PACKETS_MAX];
 	struct portdev_write write[PORT_FRAMES_MAX];
@@ -138,6 +140,8 @@ int out_batch_new(struct out_batch **ret);
 int in_batch_new(struct in_batch **ret);
 void out_batch_free(struct out_batch *b);
 void in_batch_free(struct in_batch *b);
+int port_out_new(struct port_out **ret);
+void port_out_free(struct port_out *b);
 int port_batch_new(struct port_batch **ret);
 void port_batch_free(struct port_batch *b);
 

@@ -139,10 +139,12 @@ static void on_idle(uv_idle_t *idle)
 static void on_check(uv_check_t *check)
 {
 	struct daemon *d = check->data;
+	bool more = daemon_ports_run_pending(d);
 
 	port_reap(&d->lane);
-
-	if (d->lane.handshakes.n && handshake_run(&d->lane, HANDSHAKES_PER_TURN))
+	if (d->lane.handshakes.n)
+		more |= handshake_run(&d->lane, HANDSHAKES_PER_TURN);
+	if (more)
 		uv_idle_start(&d->idle, on_idle);
 	else
 		uv_idle_stop(&d->idle);
@@ -209,15 +211,17 @@ static void uapi_op_set_end(void *state)
 
 static void control_op_get(void *ctx, struct textbuf *out)
 {
-	const struct daemon *d = ctx;
+	struct daemon *d = ctx;
 
+	lane_refresh_clock(&d->lane); /* ages are told */
 	control_get(&d->lane, &d->info, out);
 }
 
 static void control_op_get_of(void *ctx, const char *lines, struct textbuf *out)
 {
-	const struct daemon *d = ctx;
+	struct daemon *d = ctx;
 
+	lane_refresh_clock(&d->lane);
 	control_ports_get(&d->lane, lines, out);
 }
 

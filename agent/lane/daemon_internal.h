@@ -47,6 +47,7 @@ struct daemon {
 	uv_signal_t sigterm, sigint, sighup;
 
 	struct port_env port_env; /* daemon_ports.c */
+	bool ports_pending;	  /* some port's frames wait for its next turn */
 
 	/* follow.c */
 	struct monitor *monitor;	/* where the sockets are: routes, and the
@@ -73,6 +74,8 @@ void follow_limits(struct daemon *d);
 
 /* Lets the lane make ports. Before daemon_run(). */
 void daemon_ports_start(struct daemon *d);
+/* A turn for each port whose frames wait. True: there is still something left. */
+bool daemon_ports_run_pending(struct daemon *d);
 /* A link is gone: a port's device that was down says nothing of it by itself. */
 void daemon_ports_link_gone(struct daemon *d, int ifindex);
 

@@ -14,7 +14,7 @@
 #include "overlay/nl.h"
 #include "overlay/tun.h"
 #include "overlay/vxlan.h"
-#include "port.h"
+#include "port_walk.h"
 
 enum {
 	BATCHES_PER_WAKEUP = 4,
@@ -81,16 +81,35 @@ static const char *io_reason(void *ctx)
 	return portdev_reason(p->device);
 }
 
-static void run_batches(struct lane *lane, struct port *port)
+/* As long as there is something, but not longer than a turn that is used up. */
+static void run_port(struct daemon *d, struct port *port)
 {
 	for (int i = 0; i < BATCHES_PER_WAKEUP && !port->gone; i++) {
-		int n = egress_run_port(lane, port);
+		int n = egress_run_port(&d->lane, port);
 
 		if (n == -ENODEV)
 			port->gone = true;
-		if (n <= 0 || lane->out->drained)
+		if (port_has_frames(port)) {
+			d->ports_pending = true;
+			return;
+		}
+		if (n <= 0 || d->lane.out->drained)
 			return;
 	}
+}
+
+bool daemon_ports_run_pending(struct daemon *d)
+{
+	struct port *port;
+
+	if (!d->ports_pending)
+		return false;
+	d->ports_pending = false;
+	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
+		if (port_has_frames(port))
+			run_port(d, port);
+	}
+	return d->ports_pending;
 }
 
 static void on_port(uv_poll_t *poll, int status, int events)
@@ -98,7 +117,7 @@ static void on_port(uv_poll_t *poll, int status, int events)
 	struct daemon_port *p = poll->data;
 
 	(void)events;
-	run_batches(&p->d->lane, p->port);
+	run_port(p->d, p->port);
 	/* libuv stops to watch a socket with an error (its end of the pair was down
 	 * for a moment, say), which reading has taken off by now. */
 	if (status < 0 && !p->port->gone)
@@ -226,7 +245,7 @@ void daemon_ports_link_gone(struct daemon *d, int ifindex)
 		const struct daemon_port *p = port->io.ctx;
 
 		if (portdev_lane_ifindex(p->device) == ifindex)
-			run_batches(&d->lane, port);
+			run_port(d, port);
 	}
 }
 

@@ -21,10 +21,12 @@
 	X(STAGE_PURGED, "stage_purged", "waiting packet given up: no answer to handshakes")        \
 	X(STAGE_MEMORY, "stage_memory", "no memory to keep a packet waiting for a session")        \
 	X(SEND, "send", "the kernel refused to send the datagram")                                 \
-	X(SEND_FULL, "send_full", "the socket or device queue stayed full")                        \
+	X(SEND_FULL, "send_full",                                                                  \
+	  "the socket or device queue stayed full, or a port's end is down")                       \
 	/* out, from a VXLAN port */                                                               \
 	X(PORT_KERNEL, "port_kernel", "frame the kernel dropped before the lane read it")          \
 	X(PORT_FRAME, "port_frame", "frame from a port without a whole Ethernet header")           \
+	X(PORT_SEGMENTS, "port_segments", "superpacket of more than 2048 segments from a port")    \
 	X(PORT_UNKNOWN, "port_unknown", "no VTEP known for the address, and no flooding list")     \
 	X(PORT_HAIRPIN, "port_hairpin", "address at our own VTEP: would come right back")          \
 	/* in: network -> device */                                                                \

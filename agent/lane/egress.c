@@ -44,16 +44,21 @@ int egress_run(struct lane *lane)
 int egress_run_port(struct lane *lane, struct port *port)
 {
 	struct out_batch *b = lane->out;
-	int n = port_read(lane, port);
+	unsigned n_datagrams = 0, n_made;
 
-	if (n <= 0)
-		return n;
+	if (!port_has_frames(port)) {
+		int n = port_read(lane, port);
+
+		if (n <= 0)
+			return n;
+	}
 	lane_refresh_clock(lane);
-	port_forward(lane, port, b);
-	send_batch(lane, b);
-	while (port_flood(lane, port, b))
+	while (n_datagrams < PORT_TURN_DATAGRAMS && (n_made = port_forward(lane, port, b))) {
 		send_batch(lane, b);
-	return n;
+		n_datagrams += n_made;
+		lane_refresh_clock(lane);
+	}
+	return 1;
 }
 
 /* What both have in common: packets that may go out. */

@@ -11,7 +11,9 @@ struct port;
  * 0 when there were none, -EBADFD when the device is gone. */
 int egress_run(struct lane *lane);
 
-/* The same from one VXLAN port. -ENODEV when its device is gone. */
+/* The same from one VXLAN port, a turn of PORT_TURN_DATAGRAMS: 1, or 0 when there was
+ * nothing, -ENODEV when its device is gone. What a turn has no room for waits for the
+ * next one: port_has_frames() (port_walk.h). */
 int egress_run_port(struct lane *lane, struct port *port);
 
 /* The peer has a session (or needs one): sends what waits, or asks for a

@@ -123,11 +123,20 @@ bool port_is_fragment(const struct lane *lane, const uint8_t *ip, const struct i
 
 /* Checking */
 
+static bool is_v4_mapped(const struct vtep *a)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return a->addr_len == 16 && !memcmp(a->addr, prefix, sizeof(prefix));
+}
+
 /* Names are the kernel's to judge; NULL: all is in range. */
 static const char *out_of_range(const struct port_config *c)
 {
 	if (!neigh_is_host(c->local.addr, c->local.addr_len))
 		return "vtep: must be the address of a host";
+	if (is_v4_mapped(&c->local))
+		return "vtep: an IPv4 address is written without ::ffff:";
 	if (!c->udp_port)
 		return "udp_port: must be 1 to 65535";
 	if (c->vni > VNI_MAX)
@@ -187,6 +196,9 @@ static int make_tables(struct port *port)
 	err = fdb_new(&port->config.fdb, hash_key, &port->fdb);
 	if (err)
 		return err;
+	err = port_out_new(&port->out);
+	if (err)
+		return err;
 	lane->env->random(lane->env->ctx, hash_key, sizeof(hash_key));
 	return neightab_new(PORT_NEIGHBOURS_MAX, hash_key, &port->neighbours);
 }
@@ -195,6 +207,7 @@ static void free_port(struct port *port)
 {
 	fdb_free(port->fdb);
 	neightab_free(port->neighbours);
+	port_out_free(port->out);
 	free(port);
 }
 

@@ -24,6 +24,7 @@
 
 struct lane;
 struct port;
+struct port_out;
 
 enum { PORTS_MAX = 1024, PORT_BUCKETS = 256, PORT_ERR_LEN = 200 };
 
@@ -132,6 +133,7 @@ struct port {
 	struct gro_config gro; /* what its device takes */
 	uint8_t mac[6];	       /* of the overlay end */
 	struct port_heard heard;
+	struct port_out *out; /* batch.h */
 	unsigned n_in_batch; /* packets that came in for it and are not delivered yet */
 	uint16_t ip_id;	     /* of the next outer IPv4 header */
 	unsigned read_max;   /* frames asked for at a time */

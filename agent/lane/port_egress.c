@@ -3,6 +3,10 @@
  * What a port adds to the way out: read frames -> answer for neighbours -> look up
  * the VTEP -> outer headers right before the frame, which is then a packet like any
  * other (egress.c). A superpacket stays one: gso cuts it, outer headers and all.
+ *
+ * One frame may become very many datagrams, and whoever sends it is not to be
+ * trusted with everybody's time: what was read waits in port->out, and a turn takes
+ * some of it.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,47 +19,54 @@
 #include "offload/vxlan.h"
 #include "port_walk.h"
 
-static void count_frames(struct lane *lane, struct port *port, const struct port_batch *pb)
+static void count_frames(struct lane *lane, struct port *port, const struct port_out *po)
 {
 	port->stats.reads++;
-	port->stats.frames_in += pb->n;
-	for (unsigned i = 0; i < pb->n; i++)
-		port->stats.bytes_in += pb->frame[i].len;
+	port->stats.frames_in += po->n;
+	for (unsigned i = 0; i < po->n; i++)
+		port->stats.bytes_in += po->frame[i].len;
 	lane->stats.drop[DROP_PORT_KERNEL] += port->io.take_drops(port->io.ctx);
 }
 
 /* Long frames are read a few at a time, so that they are still in the caches when
  * they are sealed. */
-static void adapt_read(struct port *port, const struct port_batch *pb)
+static void adapt_read(struct port *port, const struct port_out *po)
 {
 	uint32_t bytes = 1;
 
-	for (unsigned i = 0; i < pb->n; i++)
-		bytes += pb->frame[i].len;
-	port->read_max = PORT_READ_BYTES / (bytes / pb->n + 1);
+	for (unsigned i = 0; i < po->n; i++)
+		bytes += po->frame[i].len;
+	port->read_max = PORT_READ_BYTES / (bytes / po->n + 1);
 	if (port->read_max < 1)
 		port->read_max = 1;
 	if (port->read_max > PORT_FRAMES_MAX)
 		port->read_max = PORT_FRAMES_MAX;
 }
 
+bool port_has_frames(const struct port *port)
+{
+	return port->out->next < port->out->n;
+}
+
 int port_read(struct lane *lane, struct port *port)
 {
 	const size_t room = PORTDEV_HEADROOM + PORTDEV_FRAME_MAX;
-	struct port_batch *pb = lane->port_batch;
+	struct port_out *po = port->out;
 	const unsigned max = port->read_max;
 	int n;
 
 	for (unsigned i = 0; i < max; i++)
-		pb->frame[i] =
-			(struct portdev_read){.frame = pb->memory + i * room + PORTDEV_HEADROOM};
-	n = port->io.read(port->io.ctx, pb->frame, max);
+		po->frame[i] =
+			(struct portdev_read){.frame = po->memory + i * room + PORTDEV_HEADROOM};
+	n = port->io.read(port->io.ctx, po->frame, max);
 	lane->out->drained = n < (int)max;
 	if (n <= 0)
 		return n;
-	pb->n = (unsigned)n;
-	count_frames(lane, port, pb);
-	adapt_read(port, pb);
+	po->n = (unsigned)n;
+	po->next = 0;
+	po->next_vtep = po->n_copies = 0;
+	count_frames(lane, port, po);
+	adapt_read(port, po);
 	return n;
 }
 
@@ -125,35 +136,43 @@ static struct vxlan_template template_of(const struct port *port, const struct v
 	return t;
 }
 
-static uint16_t segments_of(const struct super *s)
+static unsigned segments_of(const struct super *s)
 {
 	const struct vnet *v = &s->in.vnet;
 
 	if (v->gso == VNET_GSO_NONE || s->in.len <= v->hdr_len)
 		return 1;
-	return (uint16_t)((s->in.len - v->hdr_len + v->gso_size - 1) / v->gso_size);
+	return (s->in.len - v->hdr_len + v->gso_size - 1) / v->gso_size;
 }
 
-/* A packet of @f to @to. @f stays as it is, but for checksums that are finished. */
-static void encapsulate(struct port *port, struct portdev_read *f, const struct vtep *to,
-			struct super *s)
+/* A packet of @f to @to; how many datagrams it makes, 0: none, counted. @f stays as
+ * it is, but for checksums that are finished. */
+static unsigned encapsulate(struct lane *lane, struct port *port, struct portdev_read *f,
+			    const struct vtep *to, struct super *s)
 {
 	const struct vxlan_template t = template_of(port, to);
 	struct vnet v = f->vnet;
 	uint32_t outer_len = vxlan_push(&t, f->frame, f->len, &v);
+	unsigned n;
 
-	*s = (struct super){.is_frame = true, .port = port};
 	if (!outer_len) {
-		s->in.drop = DROP_BAD_VNET;
-		return;
+		lane->stats.drop[DROP_BAD_VNET]++;
+		return 0;
 	}
 	if (v.gso == VNET_GSO_NONE)
 		f->vnet = v;
+	*s = (struct super){.is_frame = true, .port = port};
 	s->in.ip = f->frame - outer_len;
 	s->in.len = f->len + outer_len;
 	s->in.vnet = v;
 	s->view = outer_view(s->in.ip, s->in.len, t.addr_len);
-	port->ip_id = (uint16_t)(port->ip_id + segments_of(s));
+	n = segments_of(s);
+	if (n > PORT_SEGMENTS_MAX) {
+		lane->stats.drop[DROP_PORT_SEGMENTS]++;
+		return 0;
+	}
+	port->ip_id = (uint16_t)(port->ip_id + n);
+	return n;
 }
 
 static enum drop check_frame(const struct lane *lane, const struct portdev_read *f)
@@ -165,49 +184,14 @@ static enum drop check_frame(const struct lane *lane, const struct portdev_read 
 	return f->len < ETHER_HDR_LEN ? DROP_PORT_FRAME : DROP_NONE;
 }
 
-/* Where a frame for a known address goes; its drop says if nowhere. */
-static void forward(struct lane *lane, struct port *port, unsigned i, struct out_batch *b)
-{
-	struct port_batch *pb = lane->port_batch;
-	struct portdev_read *f = &pb->frame[i];
-	const struct vtep *to = ether_is_multicast(f->frame)
-					? NULL
-					: fdb_lookup(port->fdb, f->frame, lane->now_ns);
-
-	if (!to)
-		pb->flood[pb->n_flood++] = i;
-	else if (vtep_equal(to, &port->config.local))
-		f->drop = DROP_PORT_HAIRPIN;
-	else
-		encapsulate(port, f, to, &b->super[b->n++]);
-}
-
-void port_forward(struct lane *lane, struct port *port, struct out_batch *b)
-{
-	struct port_batch *pb = lane->port_batch;
-
-	b->n = 0;
-	pb->n_flood = pb->next_flood = 0;
-	pb->next_vtep = pb->n_copies = 0;
-	for (unsigned i = 0; i < pb->n; i++) {
-		struct portdev_read *f = &pb->frame[i];
-
-		f->drop = check_frame(lane, f);
-		if (!f->drop && !answer_neighbour(port, f))
-			forward(lane, port, i, b);
-		if (f->drop)
-			lane->stats.drop[f->drop]++;
-	}
-}
-
 /* The next VTEP of the list that the frame at hand goes to; NULL: no more. */
-static const struct vtep *next_vtep(const struct port *port, struct port_batch *pb)
+static const struct vtep *next_vtep(const struct port *port, struct port_out *po)
 {
 	const struct vtep *list;
 	const size_t n = fdb_flood_list(port->fdb, &list);
 
-	while (pb->next_vtep < n) {
-		const struct vtep *to = &list[pb->next_vtep++];
+	while (po->next_vtep < n) {
+		const struct vtep *to = &list[po->next_vtep++];
 
 		/* All nodes may share one list: our own place in it is left out. */
 		if (!vtep_equal(to, &port->config.local))
@@ -216,27 +200,87 @@ static const struct vtep *next_vtep(const struct port *port, struct port_batch *
 	return NULL;
 }
 
-bool port_flood(struct lane *lane, struct port *port, struct out_batch *b)
+static void finish_frame(struct port_out *po)
 {
-	struct port_batch *pb = lane->port_batch;
-	const struct vtep *to = NULL;
+	po->next++;
+	po->next_vtep = po->n_copies = 0;
+}
 
-	while (pb->next_flood < pb->n_flood && !(to = next_vtep(port, pb))) {
-		if (pb->n_copies)
-			port->stats.flooded++;
-		else
-			lane->stats.drop[DROP_PORT_UNKNOWN]++;
-		pb->next_flood++;
-		pb->next_vtep = 0;
-		pb->n_copies = 0;
+/* One more copy of the frame at hand, or none and on to the next frame. */
+static unsigned flood(struct lane *lane, struct port *port, struct portdev_read *f, struct super *s)
+{
+	struct port_out *po = port->out;
+	const struct vtep *to = next_vtep(port, po);
+	unsigned n = to ? encapsulate(lane, port, f, to, s) : 0;
+
+	if (n) {
+		po->n_copies++;
+		port->stats.copies++;
+		return n;
 	}
-	if (!to)
-		return false;
-	pb->n_copies++;
-	port->stats.copies++;
-	b->n = 1;
-	encapsulate(port, &pb->frame[pb->flood[pb->next_flood]], to, &b->super[0]);
-	return true;
+	if (po->n_copies)
+		port->stats.flooded++;
+	else if (!to)
+		lane->stats.drop[DROP_PORT_UNKNOWN]++;
+	finish_frame(po);
+	return 0;
+}
+
+/* A frame whose destination is known. */
+static unsigned forward(struct lane *lane, struct port *port, struct portdev_read *f,
+			const struct vtep *to, struct super *s)
+{
+	finish_frame(port->out);
+	if (!vtep_equal(to, &port->config.local))
+		return encapsulate(lane, port, f, to, s);
+	lane->stats.drop[DROP_PORT_HAIRPIN]++;
+	return 0;
+}
+
+/* Not for the wire: refused, or answered here. */
+static bool is_done_with(struct lane *lane, struct port *port, const struct portdev_read *f)
+{
+	enum drop drop = check_frame(lane, f);
+
+	if (drop)
+		lane->stats.drop[drop]++;
+	return drop || (!port->out->next_vtep && answer_neighbour(port, f));
+}
+
+/* NULL: to be flooded, as is what has begun to be. */
+static const struct vtep *destination_of(const struct lane *lane, const struct port *port,
+					 const struct portdev_read *f)
+{
+	if (port->out->next_vtep || ether_is_multicast(f->frame))
+		return NULL;
+	return fdb_lookup(port->fdb, f->frame, lane->now_ns);
+}
+
+unsigned port_forward(struct lane *lane, struct port *port, struct out_batch *b)
+{
+	struct port_out *po = port->out;
+	unsigned n_datagrams = 0, n;
+
+	b->n = 0;
+	while (po->next < po->n && n_datagrams < PORT_TURN_DATAGRAMS) {
+		struct portdev_read *f = &po->frame[po->next];
+		const struct vtep *to;
+
+		if (is_done_with(lane, port, f)) {
+			finish_frame(po);
+			continue;
+		}
+		to = destination_of(lane, port, f);
+		if (!to && b->n)
+			break; /* a copy goes alone */
+		n = to ? forward(lane, port, f, to, &b->super[b->n])
+		       : flood(lane, port, f, &b->super[b->n]);
+		b->n += n > 0;
+		n_datagrams += n;
+		if (!to && n)
+			break;
+	}
+	return n_datagrams;
 }
 
 /* Too big */

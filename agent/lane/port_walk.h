@@ -13,15 +13,19 @@ struct in_packet;
 
 /* Out (port_egress.c) */
 
-/* Reads what is there, up to a batch, into the lane's port batch. As
- * portdev_read(). */
+/* Reads what is there, up to a batch, into port->out, which must have nothing left.
+ * As portdev_read(). */
 int port_read(struct lane *lane, struct port *port);
-/* Answers questions for known neighbours, then puts what has a known destination
- * into VXLAN: @b->super. The rest waits for port_flood(). */
-void port_forward(struct lane *lane, struct port *port, struct out_batch *b);
-/* The next copy of a frame that is to be flooded, into @b->super. Outer headers are
- * written right before the frame, so there is one copy at a time. False: none. */
-bool port_flood(struct lane *lane, struct port *port, struct out_batch *b);
+/* Is there something left of what was read? */
+bool port_has_frames(const struct port *port);
+/*
+ * The next of what was read, in order, as VXLAN into @b->super: frames with a known
+ * destination, or one copy of a frame that is flooded (outer headers are written
+ * right before the frame, so there is one copy at a time); questions for known
+ * neighbours are answered. About a turn's worth. Returns how many datagrams it will
+ * make, 0: nothing is left.
+ */
+unsigned port_forward(struct lane *lane, struct port *port, struct out_batch *b);
 /*
  * Tells the sender of @s, a frame longer than the tunnel's path takes, if what is
  * inside may not be fragmented. True: told, to be dropped. @limit: longest packet,

@@ -73,6 +73,7 @@ static void list_features(const struct portdev *d, unsigned offloads, struct fea
 					     "tx-ipxip6-segmentation",
 					     "tx-esp-segmentation",
 					     "tx-tunnel-remcsum-segmentation",
+					     "tx-tcp-accecn-segmentation",
 					     NULL};
 	static const char *const csum[] = {"tx-checksum-ip-generic", NULL};
 	static const char *const tso[] = {"tx-tcp-segmentation", "tx-tcp6-segmentation",

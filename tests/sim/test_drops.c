@@ -339,6 +339,19 @@ static void port_frame_cut_off(struct sim *sim)
 	free(f);
 }
 
+static void port_segments(struct sim *sim)
+{
+	struct sim_frame *f = NULL, *small;
+	struct sim_port *p = port_frame(sim, 0, &f);
+	const struct vtep far = sim_vtep(1, 4);
+
+	free(f);
+	small = sim_frame_new(&(struct sim_frame_args){.mss = 1, .payload = 3000});
+	assert_int_equal(fdb_set(p->port->fdb, small->data, &far), 0);
+	sim_port_send(p, small);
+	free(small);
+}
+
 static void port_unknown(struct sim *sim)
 {
 	struct sim_frame *f;
@@ -438,6 +451,7 @@ static const struct trigger triggers[] = {
 	{DROP_SEND_FULL, send_full},
 	{DROP_PORT_KERNEL, port_kernel},
 	{DROP_PORT_FRAME, port_frame_cut_off},
+	{DROP_PORT_SEGMENTS, port_segments},
 	{DROP_PORT_UNKNOWN, port_unknown},
 	{DROP_PORT_HAIRPIN, port_hairpin},
 	{DROP_BAD_MESSAGE, bad_message},
