@@ -134,9 +134,9 @@ struct port {
 	uint8_t mac[6];	       /* of the overlay end */
 	struct port_heard heard;
 	struct port_out *out; /* batch.h */
-	unsigned n_in_batch; /* packets that came in for it and are not delivered yet */
-	uint16_t ip_id;	     /* of the next outer IPv4 header */
-	unsigned read_max;   /* frames asked for at a time */
+	unsigned n_in_batch;  /* packets that came in for it and are not delivered yet */
+	uint16_t ip_id;	      /* of the next outer IPv4 header */
+	unsigned read_max;    /* frames asked for at a time */
 	struct port_stats stats;
 };
 
