@@ -234,14 +234,6 @@ static bool parse_name(const struct nlattr *attr, struct link_info *link)
 }
 
 /* False: this attribute cannot be what the kernel calls by that type. */
-static bool parse_u32(const struct nlattr *attr, uint32_t *ret)
-{
-	if (mnl_attr_get_payload_len(attr) != sizeof(*ret))
-		return false;
-	memcpy(ret, mnl_attr_get_payload(attr), sizeof(*ret));
-	return true;
-}
-
 static bool parse_attr(const struct nlattr *attr, struct link_info *link)
 {
 	const void *payload = mnl_attr_get_payload(attr);
@@ -251,13 +243,13 @@ static bool parse_attr(const struct nlattr *attr, struct link_info *link)
 	case IFLA_IFNAME:
 		return parse_name(attr, link);
 	case IFLA_MTU:
-		return parse_u32(attr, &link->mtu);
+		return nl_attr_u32(attr, &link->mtu);
 	case IFLA_GSO_MAX_SIZE:
-		return parse_u32(attr, &link->gso_max_size);
+		return nl_attr_u32(attr, &link->gso_max_size);
 	case IFLA_GSO_MAX_SEGS:
-		return parse_u32(attr, &link->gso_max_segs);
+		return nl_attr_u32(attr, &link->gso_max_segs);
 	case LINK_GSO_IPV4_MAX_SIZE:
-		return parse_u32(attr, &link->gso_ipv4_max_size);
+		return nl_attr_u32(attr, &link->gso_ipv4_max_size);
 	case IFLA_ADDRESS:
 		/* 4 or 16 bytes on IP tunnels, 20 on InfiniBand: no MAC. */
 		link->has_mac = len == sizeof(link->mac);

@@ -336,3 +336,11 @@ static void handle_message(struct nl *nl, struct exchange *x, const struct nlmsg
 			x->fn_err = x->fn(nlh, x->arg);
 	}
 }
+
+bool nl_attr_u32(const struct nlattr *attr, uint32_t *ret)
+{
+	if (mnl_attr_get_payload_len(attr) != sizeof(*ret))
+		return false;
+	memcpy(ret, mnl_attr_get_payload(attr), sizeof(*ret));
+	return true;
+}

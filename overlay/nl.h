@@ -59,5 +59,7 @@ bool nl_attrs_begin(const struct nlmsghdr *nlh, size_t header_len, struct nl_att
 /* NULL at the end and when the next one does not fit; then, and only then,
  * attrs->left is not 0. Payload sizes are the caller's to check. */
 const struct nlattr *nl_attrs_next(struct nl_attrs *attrs);
+/* A number in host order. False, *ret untouched: not of that size. */
+bool nl_attr_u32(const struct nlattr *attr, uint32_t *ret);
 
 #endif

@@ -127,14 +127,6 @@ int veth_create(struct nl *nl, const struct veth_args *args, int *ret_ifindex,
 
 /* Asking */
 
-static bool take_u32(const struct nlattr *attr, uint32_t *ret)
-{
-	if (mnl_attr_get_payload_len(attr) != sizeof(*ret))
-		return false;
-	memcpy(ret, mnl_attr_get_payload(attr), sizeof(*ret));
-	return true;
-}
-
 /* IFLA_LINK names the other end; with IFLA_LINK_NETNSID it is in that namespace.
  * False: not what the kernel calls by that type. */
 static bool take_attr(const struct nlattr *attr, struct veth_answer *answer)
@@ -145,12 +137,12 @@ static bool take_attr(const struct nlattr *attr, struct veth_answer *answer)
 
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_LINK:
-		ok = take_u32(attr, &value);
+		ok = nl_attr_u32(attr, &value);
 		answer->has_peer = ok && value;
 		answer->peer.ifindex = ok ? (int)value : 0;
 		return ok;
 	case IFLA_LINK_NETNSID:
-		ok = take_u32(attr, &value);
+		ok = nl_attr_u32(attr, &value);
 		answer->peer.elsewhere = ok;
 		answer->peer.netnsid = ok ? (int)value : 0;
 		return ok;
@@ -160,15 +152,15 @@ static bool take_attr(const struct nlattr *attr, struct veth_answer *answer)
 			memcpy(limits->mac, mnl_attr_get_payload(attr), sizeof(limits->mac));
 		return true;
 	case IFLA_GSO_MAX_SIZE:
-		return take_u32(attr, &limits->gso_max_size);
+		return nl_attr_u32(attr, &limits->gso_max_size);
 	case IFLA_GSO_MAX_SEGS:
-		return take_u32(attr, &limits->gso_max_segs);
+		return nl_attr_u32(attr, &limits->gso_max_segs);
 	case VETH_GRO_MAX_SIZE:
-		return take_u32(attr, &limits->gro_max_size);
+		return nl_attr_u32(attr, &limits->gro_max_size);
 	case VETH_GSO_IPV4_MAX_SIZE:
-		return take_u32(attr, &limits->gso_ipv4_max_size);
+		return nl_attr_u32(attr, &limits->gso_ipv4_max_size);
 	case VETH_GRO_IPV4_MAX_SIZE:
-		return take_u32(attr, &limits->gro_ipv4_max_size);
+		return nl_attr_u32(attr, &limits->gro_ipv4_max_size);
 	default:
 		return true;
 	}
