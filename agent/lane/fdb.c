@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "fdb_table.h"
+#include "offload/neigh.h"
 
 struct fdb {
 	struct fdb_config config;
@@ -36,14 +37,6 @@ bool vtep_equal(const struct vtep *a, const struct vtep *b)
 {
 	assert(a->addr_len <= sizeof(a->addr));
 	return a->addr_len == b->addr_len && !memcmp(a->addr, b->addr, a->addr_len);
-}
-
-/* Names one station: neither a group (broadcast is one) nor all zero. */
-static bool is_station(const uint8_t mac[FDB_MAC_LEN])
-{
-	static const uint8_t zero[FDB_MAC_LEN];
-
-	return !(mac[0] & 1) && memcmp(mac, zero, FDB_MAC_LEN) != 0;
 }
 
 static bool aged(const struct fdb *f, const struct fdb_entry *e, uint64_t now_ns)
@@ -108,7 +101,7 @@ int fdb_set(struct fdb *f, const uint8_t mac[FDB_MAC_LEN], const struct vtep *vt
 	struct fdb_entry e = {.is_static = true, .vtep = *vtep};
 	struct fdb_node *n;
 
-	if (!is_station(mac))
+	if (!neigh_is_station(mac))
 		return -EINVAL;
 	memcpy(e.mac, mac, FDB_MAC_LEN);
 	n = fdb_table_find(&f->table, mac);
@@ -190,7 +183,7 @@ enum fdb_learned fdb_learn(struct fdb *f, const uint8_t mac[FDB_MAC_LEN], const 
 	struct fdb_entry e = {.vtep = *vtep, .seen_ns = now_ns};
 	struct fdb_node *n;
 
-	if (!is_station(mac))
+	if (!neigh_is_station(mac))
 		return FDB_BAD;
 	if (!f->config.learning)
 		return FDB_KNOWN;

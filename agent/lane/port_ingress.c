@@ -139,6 +139,7 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
 {
 	static const struct vnet plain;
 	uint8_t segment[IO_PACKET_MAX], *scratch = lane->port_batch->scratch;
+	enum drop drop = DROP_NONE;
 	uint32_t len = 0;
 	struct gso gso;
 
@@ -157,7 +158,8 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
 
 		port->io.write(port->io.ctx, &one, 1);
 		if (one.err) {
-			lane->stats.drop[write_error(port, one.err)]++;
+			drop = write_error(port, one.err);
+			lane->stats.drop[drop]++;
 			/* Full or gone: no better for the others. */
 			if (one.err != -EINVAL && one.err != -EMSGSIZE)
 				break;
@@ -166,7 +168,7 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
 		port->stats.frames_out++;
 		port->stats.bytes_out += iov[0].iov_len + iov[1].iov_len;
 	}
-	lane->stats.drop[DROP_SEND_FULL] += gso.n_segments - gso.next;
+	lane->stats.drop[drop] += gso.n_segments - gso.next; /* 0 unless it broke off */
 }
 
 /*

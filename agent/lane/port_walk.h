@@ -9,8 +9,6 @@
 #include "batch.h"
 #include "port.h"
 
-struct in_packet;
-
 /* Out (port_egress.c) */
 
 /* Reads what is there, up to a batch, into port->out, which must have nothing left.

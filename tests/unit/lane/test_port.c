@@ -256,6 +256,8 @@ static void test_vtep(void **state)
 		c.local = bad[i];
 		expect_refusal(&c, -EINVAL, "vtep: must be the address of a host");
 	}
+	c.local = (struct vtep){.addr = {[10] = 0xff, 0xff, 10, 9, 0, 1}, .addr_len = 16};
+	expect_refusal(&c, -EINVAL, "vtep: an IPv4 address is written without ::ffff:");
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		c.local = good[i];
 		port = make(&c);
@@ -492,6 +494,22 @@ static void test_changes(void **state)
 	}
 }
 
+/* An address that has aged stays forgotten when the age is raised. */
+static void test_raised_age(void **state)
+{
+	static const uint8_t mac[6] = {2, 1};
+	struct port *port = make_named("p", 1);
+	struct port_config c = port->config;
+	char err_text[PORT_ERR_LEN];
+
+	(void)state;
+	assert_int_equal(fdb_learn(port->fdb, mac, &c.local, 1000), FDB_NEW);
+	w.lane.now_ns = 1000 + c.fdb.age_ns;
+	c.fdb.age_ns *= 10;
+	assert_int_equal(port_configure(port, &c, err_text), 0);
+	assert_null(fdb_lookup(port->fdb, mac, w.lane.now_ns));
+}
+
 enum { MANY = 600 }; /* more than twice the buckets: many share one */
 
 static struct port *many[MANY];
@@ -596,6 +614,7 @@ int main(void)
 		TEST(test_no_more_than_that),
 		TEST(test_refused_changes),
 		TEST(test_changes),
+		TEST(test_raised_age),
 		TEST(test_many_ports),
 		TEST(test_reap),
 		TEST(test_withdraw_merging),
