@@ -117,8 +117,10 @@ static void setup(void)
 	if (control < 0)
 		finish(1, "socket", errno);
 	device_without_offloads(control, "in");
-	device_up(control, "in");
+	/* In this order: a veth end that comes up before its peer gets its queue later, from
+	 * a work queue of the kernel, and until then loses without a word what is sent. */
 	device_up(control, "out");
+	device_up(control, "in");
 	close(control);
 	in_fd = packet_socket("in", 0);
 	out_fd = packet_socket("out", ETH_P_ALL);
