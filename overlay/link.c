@@ -149,6 +149,41 @@ static int on_link(const struct nlmsghdr *nlh, void *arg)
 	return err;
 }
 
+struct link_walk {
+	link_fn fn;
+	void *arg;
+};
+
+static int on_each_link(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct link_walk *walk = arg;
+	struct link_info link;
+
+	return link_parse(nlh, &link) ? 0 : walk->fn(&link, walk->arg);
+}
+
+int link_list(struct nl *nl, link_fn fn, void *arg)
+{
+	struct link_walk walk = {fn, arg};
+	union link_request req;
+
+	begin(&req, RTM_GETLINK, 0);
+	req.nlh.nlmsg_flags = NLM_F_DUMP;
+	return nl_call(nl, &req.nlh, on_each_link, &walk);
+}
+
+int link_set_alias(struct nl *nl, int ifindex, const char *alias)
+{
+	union link_request req;
+
+	if (ifindex <= 0 || strlen(alias) >= LINK_ALIAS_LEN)
+		return -EINVAL;
+
+	begin(&req, RTM_NEWLINK, ifindex);
+	mnl_attr_put_str(&req.nlh, IFLA_IFALIAS, alias);
+	return nl_call(nl, &req.nlh, NULL, NULL);
+}
+
 static int get(struct nl *nl, union link_request *req, struct link_info *ret)
 {
 	struct link_answer answer = {.found = false};
@@ -233,6 +268,16 @@ static bool parse_name(const struct nlattr *attr, struct link_info *link)
 	return true;
 }
 
+static void parse_alias(const struct nlattr *attr, struct link_info *link)
+{
+	size_t len = mnl_attr_get_payload_len(attr);
+
+	if (len >= sizeof(link->alias))
+		len = sizeof(link->alias) - 1;
+	memcpy(link->alias, mnl_attr_get_payload(attr), len);
+	link->alias[len] = '\0';
+}
+
 /* False: this attribute cannot be what the kernel calls by that type. */
 static bool parse_attr(const struct nlattr *attr, struct link_info *link)
 {
@@ -250,6 +295,9 @@ static bool parse_attr(const struct nlattr *attr, struct link_info *link)
 		return nl_attr_u32(attr, &link->gso_max_segs);
 	case LINK_GSO_IPV4_MAX_SIZE:
 		return nl_attr_u32(attr, &link->gso_ipv4_max_size);
+	case IFLA_IFALIAS:
+		parse_alias(attr, link);
+		return true;
 	case IFLA_ADDRESS:
 		/* 4 or 16 bytes on IP tunnels, 20 on InfiniBand: no MAC. */
 		link->has_mac = len == sizeof(link->mac);

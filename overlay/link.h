@@ -14,6 +14,8 @@
 struct nl;
 struct nlmsghdr;
 
+enum { LINK_ALIAS_LEN = 64 };
+
 struct link_info {
 	int ifindex;
 	char name[IFNAMSIZ];
@@ -21,6 +23,7 @@ struct link_info {
 	uint32_t flags; /* IFF_* */
 	uint8_t mac[6];
 	bool has_mac;
+	char alias[LINK_ALIAS_LEN]; /* IFLA_IFALIAS, its beginning; "" when it has none */
 	/* Limits of superpackets, 0 when the kernel does not tell; the IPv4 one
 	 * came with Linux 6.3. */
 	uint32_t gso_max_size, gso_ipv4_max_size, gso_max_segs;
@@ -29,6 +32,10 @@ struct link_info {
 /* -ENODEV when there is none. */
 int link_get(struct nl *nl, const char *name, struct link_info *ret);
 int link_get_index(struct nl *nl, int ifindex, struct link_info *ret);
+/* Every device of this namespace. @fn returns 0 to go on, else that ends the list and
+ * is returned. May show one twice (nl_call()). */
+typedef int (*link_fn)(const struct link_info *link, void *arg);
+int link_list(struct nl *nl, link_fn fn, void *arg);
 
 /*
  * Fields to change; the rest stay. One RTM_NEWLINK per call, with
@@ -47,6 +54,8 @@ struct link_change {
 };
 int link_set(struct nl *nl, int ifindex, const struct link_change *change);
 int link_delete(struct nl *nl, int ifindex);
+/* A word about it that ip(8) shows. -EINVAL: LINK_ALIAS_LEN bytes or more. */
+int link_set_alias(struct nl *nl, int ifindex, const char *alias);
 
 /*
  * Parses an RTM_NEWLINK/RTM_DELLINK message whose nlmsg_len bytes are there. Any

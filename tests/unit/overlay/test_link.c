@@ -112,6 +112,66 @@ static void test_superpacket_limits(void **state)
 	end(&f);
 }
 
+static void test_alias(void **state)
+{
+	char long_alias[LINK_ALIAS_LEN + 1];
+	struct link_info link;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TUN_KIND_TAP);
+	memset(long_alias, 'a', LINK_ALIAS_LEN);
+	long_alias[LINK_ALIAS_LEN] = '\0';
+	assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+	assert_string_equal(link.alias, "");
+	assert_int_equal(link_set_alias(f.nl, f.ifindex, "sealane port x"), 0);
+	assert_int_equal(link_set_alias(f.nl, f.ifindex, long_alias), -EINVAL);
+	assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+	assert_string_equal(link.alias, "sealane port x");
+	assert_int_equal(link_set_alias(f.nl, 99999, "x"), -ENODEV);
+	/* The kernel takes longer ones; their beginning is told. */
+	{
+		char command[400];
+
+		snprintf(command, sizeof(command), "ip link set %s alias %s%s", f.tun.name,
+			 long_alias, long_alias);
+		assert_int_equal(system(command), 0);
+	}
+	assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+	assert_int_equal(strlen(link.alias), LINK_ALIAS_LEN - 1);
+	end(&f);
+}
+
+struct seen {
+	unsigned lo, tap, n;
+	int tap_ifindex, stop_after;
+};
+
+static int see(const struct link_info *link, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->lo += !strcmp(link->name, "lo");
+	seen->tap += link->ifindex == seen->tap_ifindex;
+	return (int)++seen->n == seen->stop_after ? 17 : 0;
+}
+
+static void test_list(void **state)
+{
+	struct seen seen = {0}, stopped = {.stop_after = 1};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TUN_KIND_TAP);
+	seen.tap_ifindex = f.ifindex;
+	assert_int_equal(link_list(f.nl, see, &seen), 0);
+	assert_int_equal(seen.lo, 1);
+	assert_int_equal(seen.tap, 1);
+	assert_int_equal(link_list(f.nl, see, &stopped), 17);
+	assert_int_equal(stopped.n, 1);
+	end(&f);
+}
+
 static void test_get_tun_has_no_mac(void **state)
 {
 	struct link_info link;
@@ -458,6 +518,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_get),
 		cmocka_unit_test(test_superpacket_limits),
+		cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_get_tun_has_no_mac),
 		cmocka_unit_test(test_get_none),
 		cmocka_unit_test(test_set_each_field),
