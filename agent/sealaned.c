@@ -25,7 +25,7 @@ struct options {
 };
 
 static const char usage[] =
-	"usage: sealaned [-f|--foreground] IFNAME\n"
+	"usage: sealaned [-f|--foreground] [--persist] IFNAME\n"
 	"       sealaned --probe | --version | --help\n"
 	"Userspace WireGuard device IFNAME; configure it with wg(8). See sealaned(8).\n";
 
@@ -127,11 +127,9 @@ static int probe_kernel(void)
 static int read_arguments(int argc, char **argv, struct options *o)
 {
 	static const struct option long_options[] = {
-		{"foreground", no_argument, NULL, 'f'},
-		{"probe", no_argument, NULL, 'p'},
-		{"version", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+		{"foreground", no_argument, NULL, 'f'}, {"persist", no_argument, NULL, 'P'},
+		{"probe", no_argument, NULL, 'p'},	{"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},	{0},
 	};
 	bool probe = false;
 	int opt;
@@ -140,6 +138,9 @@ static int read_arguments(int argc, char **argv, struct options *o)
 		switch (opt) {
 		case 'f':
 			o->foreground = true;
+			break;
+		case 'P':
+			o->daemon.device.persist = true;
 			break;
 		case 'p':
 			probe = true;

@@ -24,12 +24,21 @@ enum ingress_drop_kind { INGRESS_DROP_TC, INGRESS_DROP_NFT };
 
 /*
  * Puts it on the device, whose current name is @ifname, by @kind. 0, or -errno:
- * -ENOENT or -EOPNOTSUPP: this kernel has no such thing, -EEXIST: the device has a
- * clsact or ingress qdisc already, -ENODEV, -EPERM; nothing stays on the device
- * then. @nl, for both kinds, belongs to the calling thread's network namespace.
+ * -ENOENT or -EOPNOTSUPP: this kernel has no such thing, -EEXIST: the device has
+ * somebody else's clsact or ingress qdisc already, -ENODEV, -EPERM; nothing stays on
+ * the device then. One by tc that a killed process left there is taken over. @nl, for
+ * both kinds, belongs to the calling thread's network namespace.
  */
 int ingress_drop_install(struct nl *nl, int ifindex, const char *ifname,
 			 enum ingress_drop_kind kind, struct ingress_drop **ret);
+
+/* Puts it back where somebody took qdisc or filter away (MONITOR_QDISC tells when to
+ * ask). 1: it was put back; 0: it was there, or is of the nft kind, which nobody else
+ * can take away; or -errno: it is not there. */
+int ingress_drop_hold(struct nl *nl, struct ingress_drop *drop);
+
+/* Lets it stay for the next process: tc. One of nft goes all the same. */
+void ingress_drop_leave(struct ingress_drop *drop);
 
 /* Takes it away. @nl NULL: the device is gone. @drop NULL is fine. */
 void ingress_drop_remove(struct nl *nl, struct ingress_drop *drop);

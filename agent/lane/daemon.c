@@ -136,12 +136,41 @@ static void on_idle(uv_idle_t *idle)
 	(void)idle; /* its being active keeps the loop from sleeping */
 }
 
+/* Syncing a file takes long, so not on this thread. */
+static void write_stamp(uv_work_t *work)
+{
+	struct daemon *d = work->data;
+
+	d->stamp_err = stampfile_write(d->stamps.path, d->stamp);
+}
+
+static void on_stamp_written(uv_work_t *work, int status)
+{
+	struct daemon *d = work->data;
+
+	(void)status;
+	d->stamp_busy = false;
+	if (d->stamp_err)
+		log_error("%s: %s; should the clock be set back, peers may refuse handshakes "
+			  "after a restart",
+			  d->stamps.path, strerror(-d->stamp_err));
+}
+
+static void follow_stamps(struct daemon *d)
+{
+	if (d->stamp_busy || !stampfile_due(&d->stamps, &d->lane.tai64n, d->stamp))
+		return;
+	d->stamp_work.data = d;
+	d->stamp_busy = !uv_queue_work(&d->loop, &d->stamp_work, write_stamp, on_stamp_written);
+}
+
 static void on_check(uv_check_t *check)
 {
 	struct daemon *d = check->data;
 	bool more = daemon_ports_run_pending(d);
 
 	port_reap(&d->lane);
+	follow_stamps(d);
 	if (d->lane.handshakes.n)
 		more |= handshake_run(&d->lane, HANDSHAKES_PER_TURN);
 	if (more)
@@ -182,9 +211,10 @@ static void on_timer(uv_poll_t *poll, int status, int events)
 
 static void on_signal(uv_signal_t *sig, int signum)
 {
-	daemon_stop(sig->data, signum == SIGTERM  ? "SIGTERM"
-			       : signum == SIGINT ? "SIGINT"
-						  : "SIGHUP");
+	struct daemon *d = sig->data;
+
+	d->leave_ports = d->args.device.persist;
+	daemon_stop(d, signum == SIGTERM ? "SIGTERM" : signum == SIGINT ? "SIGINT" : "SIGHUP");
 }
 
 /* The two configuration sockets */
@@ -355,6 +385,17 @@ static void start_simd(struct daemon *d)
 	daemon_note_simd(d, simd->on ? reason : simd->reason);
 }
 
+static void open_stamps(struct daemon *d)
+{
+	char path[STAMPFILE_PATH_LEN];
+	int err;
+
+	snprintf(path, sizeof(path), "/var/lib/sealane/%s.tai64n", d->ifname);
+	err = stampfile_open(&d->stamps, path, &d->lane.tai64n);
+	if (err)
+		log_error("%s: %s", path, err == -EINVAL ? "no time stamp in it" : strerror(-err));
+}
+
 static int start_lane(struct daemon *d)
 {
 	struct device_io device_io = device_io_of(d->device);
@@ -369,6 +410,8 @@ static int start_lane(struct daemon *d)
 	if (err)
 		return err;
 	d->lane_ready = true;
+	if (d->args.device.persist)
+		open_stamps(d);
 	daemon_ports_start(d);
 	daemon_note_device(d);
 	start_simd(d);
@@ -464,6 +507,9 @@ void daemon_free(struct daemon *d)
 		uv_run(&d->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&d->loop);
 	}
+	/* The last one itself: nothing is lost this time. */
+	if (d->lane_ready && d->stamps.path[0] && d->lane.tai64n.last[0])
+		(void)stampfile_write(d->stamps.path, d->lane.tai64n.last);
 	if (d->lane_ready)
 		lane_done(&d->lane);
 	train_engine_wipe(d->train_mem, d->train_mem_len);

@@ -13,6 +13,7 @@
 #include "lane.h"
 #include "lineserver.h"
 #include "offloads.h"
+#include "stampfile.h"
 
 struct monitor;
 struct nl;
@@ -28,6 +29,7 @@ struct daemon {
 	char ifname[IFNAMSIZ];
 	uv_loop_t loop;
 	bool loop_ready, handles_ready, lane_ready, stopping;
+	bool leave_ports; /* they stay for the next lane (device.h, persist) */
 	struct lane lane;
 	void *train_mem; /* lane.train lives here */
 	size_t train_mem_len;
@@ -46,6 +48,11 @@ struct daemon {
 	uv_idle_t idle;
 	uv_signal_t sigterm, sigint, sighup;
 
+	struct stampfile stamps;      /* with a device that outlives us */
+	uint8_t stamp[WG_TAI64N_LEN]; /* being written by stamp_work */
+	uv_work_t stamp_work;
+	bool stamp_busy;
+	int stamp_err;
 	struct port_env port_env; /* daemon_ports.c */
 	bool ports_pending;	  /* some port's frames wait for its next turn */
 
@@ -76,6 +83,8 @@ void follow_limits(struct daemon *d);
 void daemon_ports_start(struct daemon *d);
 /* A turn for each port whose frames wait. True: there is still something left. */
 bool daemon_ports_run_pending(struct daemon *d);
+/* The queueing disciplines of a device changed, or (0) of any. */
+void daemon_ports_qdisc_changed(struct daemon *d, int ifindex);
 /* A link is gone: a port's device that was down says nothing of it by itself. */
 void daemon_ports_link_gone(struct daemon *d, int ifindex);
 

@@ -200,10 +200,13 @@ static int open_device(struct daemon_port *p, char err_text[PORT_ERR_LEN])
 static void close_port(void *ctx, struct port_io *io)
 {
 	struct daemon_port *p = io->ctx;
+	const struct daemon *d = ctx;
 
-	(void)ctx;
 	watch_close(&p->watch);
-	portdev_close(p->device);
+	if (d->leave_ports && p->device)
+		portdev_leave(p->device);
+	else
+		portdev_close(p->device);
 	free(p);
 }
 
@@ -246,6 +249,28 @@ void daemon_ports_link_gone(struct daemon *d, int ifindex)
 
 		if (portdev_lane_ifindex(p->device) == ifindex)
 			run_port(d, port);
+	}
+}
+
+void daemon_ports_qdisc_changed(struct daemon *d, int ifindex)
+{
+	struct port *port;
+
+	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
+		const struct daemon_port *p = port->io.ctx;
+		int held;
+
+		if (ifindex && portdev_lane_ifindex(p->device) != ifindex)
+			continue;
+		held = portdev_hold(p->device);
+		if (held > 0)
+			log_info("port %s: somebody opened its lane end to the host's stack; "
+				 "closed again",
+				 port->config.name);
+		else if (held < 0 && held != -ENODEV)
+			log_error("port %s: its lane end is open to the host's stack and cannot "
+				  "be closed: %s",
+				  port->config.name, strerror(-held));
 	}
 }
 

@@ -20,6 +20,19 @@ static const char *read_variable(void *ctx, const char *name)
 	return getenv(name);
 }
 
+/* Those that only sealane-agent reads, which hands its environment on. */
+static bool is_agents(const char *name)
+{
+	static const char *const prefixes[] = {"SEALANE_AGENT_", "SEALANE_HTTP_", "SEALANE_LANE_",
+					       "SEALANE_NODE_"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
 /* A misspelt escape hatch must not pass in silence. */
 static void warn_unknown_variables(void)
 {
@@ -33,6 +46,8 @@ static void warn_unknown_variables(void)
 			continue;
 		memcpy(name, *e, (size_t)(equals - *e));
 		name[equals - *e] = '\0';
+		if (is_agents(name))
+			continue;
 		near = policy_nearest_variable(name, &known);
 		if (!known && near)
 			log_error("environment: %s is not known; did you mean %s?", name, near);

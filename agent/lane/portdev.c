@@ -76,15 +76,32 @@ int portdev_open(const struct portdev_args *args, struct nl *nl, struct portdev 
 	return err;
 }
 
+static void finish(struct portdev *d)
+{
+	if (d->fd >= 0)
+		close(d->fd);
+	free(d->iov);
+	free(d);
+}
+
 void portdev_close(struct portdev *d)
 {
 	if (!d)
 		return;
 	d->ops->close(d);
-	if (d->fd >= 0)
-		close(d->fd);
-	free(d->iov);
-	free(d);
+	finish(d);
+}
+
+void portdev_leave(struct portdev *d)
+{
+	if (d->ops->leave)
+		d->ops->leave(d);
+	finish(d);
+}
+
+int portdev_hold(struct portdev *d)
+{
+	return d->ops->hold ? d->ops->hold(d) : 0;
 }
 
 int portdev_fd(const struct portdev *d)

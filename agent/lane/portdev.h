@@ -62,15 +62,24 @@ struct portdev_write {
  * Creates the device (overlay end down), sets both ends up as above, opens it. 0 or
  * -errno with one line in @err_text. @nl is borrowed until portdev_close() and
  * belongs to the calling thread's network namespace. PORTDEV_AUTO takes a TAP when
- * the veth kind is not possible, for the reason that portdev_reason() tells. A pair of
- * that name that a killed lane left is replaced; any other device is -EEXIST. The
- * overlay end is found through the lane end: its name may change and it may be
- * moved.
+ * the veth kind is not possible, for the reason that portdev_reason() tells. A pair
+ * that a lane left (portdev_leave(), or it was killed) under that name is taken over
+ * with all its overlay end has, but for MTU and superpacket limits, and its MAC address
+ * if one is given, which become those of @args where the end was not moved to another
+ * namespace. Any other device of that name is -EEXIST. The overlay end is found through
+ * the lane end: its name may change and it may be moved.
  */
 int portdev_open(const struct portdev_args *args, struct nl *nl, struct portdev **ret,
 		 char err_text[200]);
 /* Deletes the device, wherever its overlay end is. NULL is fine. */
 void portdev_close(struct portdev *d);
+/* Leaves a veth pair for the next lane: what the overlay end sends is dropped until
+ * then. A TAP goes. */
+void portdev_leave(struct portdev *d);
+/* Sees that nothing the overlay end sends gets into the host's stack, after somebody
+ * changed the queueing disciplines of the lane end. 1: it had become open; 0: all is
+ * well; -errno: it is open and cannot be closed. */
+int portdev_hold(struct portdev *d);
 
 /* Poll it for reading. An error there (a frame that could not be described, an end
  * that went down) is one more reason to read, and the last one only if

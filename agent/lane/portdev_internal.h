@@ -8,6 +8,9 @@
 
 enum { PORTDEV_TEXT_LEN = 200, PORTDEV_REASON_LEN = PORTDEV_TEXT_LEN + 16 };
 
+/* iovecs for one sendmmsg(): many small frames, or two of the longest */
+enum { PORTDEV_IOV_POOL = 2 * (1 + IO_IOV_MAX) };
+
 struct ingress_drop;
 
 /* A kind of device. `open` finds everything else zero and leaves what it made to
@@ -17,6 +20,9 @@ struct portdev_ops {
 	int (*open)(struct portdev *d, const struct portdev_args *args,
 		    char err_text[PORTDEV_TEXT_LEN]);
 	void (*close)(struct portdev *d);
+	/* NULL: it goes with its descriptor. */
+	void (*leave)(struct portdev *d);
+	int (*hold)(struct portdev *d); /* NULL: nothing to hold */
 	int (*read)(struct portdev *d, struct portdev_read *r, unsigned max);
 	void (*write)(struct portdev *d, struct portdev_write *w, unsigned n);
 	/* The overlay end's MAC address, too, into d->mac, where netlink tells it. 0
@@ -45,6 +51,14 @@ struct portdev {
 	uint64_t n_refused; /* reads whose error a write saw first */
 	struct iovec *iov;  /* for one sendmmsg() */
 };
+
+/* portdev_veth_open.c */
+int portdev_veth_open(struct portdev *d, const struct portdev_args *args,
+		      char err_text[PORTDEV_TEXT_LEN]);
+void portdev_veth_close(struct portdev *d);
+void portdev_veth_leave(struct portdev *d);
+int portdev_veth_hold(struct portdev *d);
+bool portdev_older_than(const struct kernel_release *r, unsigned major, unsigned minor);
 
 struct veth_limits;
 /* What netlink told of the overlay end, which may have no address or not that kind. */

@@ -1,237 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A veth pair whose lane end is a packet socket.
- *
- * Theory of operation: the socket gets its copy of what the overlay end sends, and
- * the drop at netdev ingress stops the frame itself, which would otherwise go on
- * into this host's stack, be forwarded in clear or reach a socket. So the order is:
- * pair, features, drop, socket, lane end up. What we write leaves by the lane end
- * and arrives at the overlay end like a frame from a wire.
- *
- * The vnet header knows checksums and TCP and UDP superpackets. What it cannot
- * describe the kernel frees on reading, so the overlay end is told not to make it;
- * the kernel then cuts before it sends.
+ * A veth pair whose lane end is a packet socket: its frames and limits.
+ * portdev_veth_open.c has how it is made and ends.
  */
 #include <errno.h>
 #include <net/ethernet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "overlay/features.h"
-#include "overlay/ingress_drop.h"
-#include "overlay/link.h"
 #include "overlay/packet.h"
-#include "overlay/tun.h"
 #include "overlay/veth.h"
 #include "portdev_internal.h"
 
-enum {
-	/* Larger than the overlay end's, which its owner may change: what does not
-	 * fit would be dropped without a word. */
-	LANE_MTU = 65535,
-	FEATURES_MAX = 24,
-	LEGACY_MAX_SIZE = 65536,
-	/* iovecs for one sendmmsg(): many small frames, or two of the longest */
-	IOV_POOL = 2 * (1 + IO_IOV_MAX),
-};
-
-#define LANE_NAME_PREFIX "slport"
-#define LANE_NAME	 LANE_NAME_PREFIX "%d"
-
-static bool older_than(const struct kernel_release *r, unsigned major, unsigned minor)
-{
-	return r->known && (r->major < major || (r->major == major && r->minor < minor));
-}
-
-/* Opening */
-
-struct feature_list {
-	unsigned n;
-	const char *name[FEATURES_MAX + 1];
-};
-
-static void add_names(struct feature_list *list, const char *const *names)
-{
-	for (; *names && list->n < FEATURES_MAX; names++)
-		list->name[list->n++] = *names;
-	list->name[list->n] = NULL;
-}
-
-/* A tunnel's superpacket reads as one of its inner TCP or UDP: for those in UDP
- * the lane can tell by the headers, for the rest it cannot. */
-static void list_features(const struct portdev *d, unsigned offloads, struct feature_list *list)
-{
-	static const char *const always[] = {"tx-checksum-sctp",
-					     "tx-sctp-segmentation",
-					     "tx-gso-list",
-					     "tx-gre-segmentation",
-					     "tx-gre-csum-segmentation",
-					     "tx-ipxip4-segmentation",
-					     "tx-ipxip6-segmentation",
-					     "tx-esp-segmentation",
-					     "tx-tunnel-remcsum-segmentation",
-					     "tx-tcp-accecn-segmentation",
-					     NULL};
-	static const char *const csum[] = {"tx-checksum-ip-generic", NULL};
-	static const char *const tso[] = {"tx-tcp-segmentation", "tx-tcp6-segmentation",
-					  "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
-					  NULL};
-	static const char *const uso[] = {"tx-udp-segmentation", NULL};
-	static const char *const tunnel[] = {"tx-udp_tnl-segmentation",
-					     "tx-udp_tnl-csum-segmentation", NULL};
-
-	add_names(list, always);
-	if (!(offloads & TUN_OFFLOAD_CSUM))
-		add_names(list, csum);
-	if (!(offloads & TUN_OFFLOAD_TSO))
-		add_names(list, tso);
-	/* The header has known UDP since Linux 6.2. */
-	if (!(offloads & TUN_OFFLOAD_USO) || older_than(&d->release, 6, 2))
-		add_names(list, uso);
-	if (!(offloads & TUN_OFFLOAD_TUNNEL))
-		add_names(list, tunnel);
-}
-
-/* A lane end that is up (that comes last) and nobody reads: its lane was killed. */
-static bool is_abandoned(const struct link_info *lane)
-{
-	return !strncmp(lane->name, LANE_NAME_PREFIX, strlen(LANE_NAME_PREFIX)) &&
-	       (lane->flags & IFF_UP) && packet_is_read(lane->ifindex) == 0;
-}
-
-/* Deletes the pair of that name that a killed lane left. False: it is no such. */
-static bool remove_abandoned(struct portdev *d, const char *name)
-{
-	struct link_info overlay, lane;
-	struct veth_peer peer;
-
-	return !link_get(d->nl, name, &overlay) && !veth_peer(d->nl, overlay.ifindex, &peer) &&
-	       !peer.elsewhere && !link_get_index(d->nl, peer.ifindex, &lane) &&
-	       is_abandoned(&lane) && !link_delete(d->nl, overlay.ifindex);
-}
-
-static int create_pair(struct portdev *d, const struct portdev_args *args, int *ret_overlay,
-		       char err_text[PORTDEV_TEXT_LEN])
-{
-	struct veth_args pair = {
-		.end = {.name = args->name, .mtu = args->mtu, .has_mac = true},
-		.peer = {.name = LANE_NAME, .mtu = LANE_MTU},
-	};
-	int err;
-
-	portdev_choose_mac(args, d->mac);
-	memcpy(pair.end.mac, d->mac, ETH_ALEN);
-	err = veth_create(d->nl, &pair, ret_overlay, &d->lane_ifindex);
-	if (err == -EEXIST && remove_abandoned(d, args->name))
-		err = veth_create(d->nl, &pair, ret_overlay, &d->lane_ifindex);
-	if (err)
-		snprintf(err_text, PORTDEV_TEXT_LEN, "cannot create the veth pair %s: %s",
-			 args->name, strerror(-err));
-	return err;
-}
-
-static int limit_superpackets(struct portdev *d, const struct portdev_args *args, int overlay,
-			      char err_text[PORTDEV_TEXT_LEN])
-{
-	struct feature_list features = {.n = 0};
-	int err = veth_limits_set(d->nl, d->lane_ifindex, args->gso_max_size);
-
-	if (!err)
-		err = veth_limits_set(d->nl, overlay, args->gso_max_size);
-	if (err) {
-		snprintf(err_text, PORTDEV_TEXT_LEN, "superpackets of %u bytes on %s: %s",
-			 args->gso_max_size, args->name, strerror(-err));
-		return err;
-	}
-	list_features(d, args->offloads, &features);
-	err = features_off(args->name, features.name);
-	if (err)
-		snprintf(err_text, PORTDEV_TEXT_LEN, "offloads of %s: %s", args->name,
-			 strerror(-err));
-	return err;
-}
-
-static int stop_ingress(struct portdev *d, char err_text[PORTDEV_TEXT_LEN])
-{
-	struct link_info link;
-	int tc, nft = 0;
-
-	tc = link_get_index(d->nl, d->lane_ifindex, &link);
-	if (!tc)
-		tc = ingress_drop_install(d->nl, d->lane_ifindex, link.name, INGRESS_DROP_TC,
-					  &d->ingress_drop);
-	if (tc)
-		nft = ingress_drop_install(d->nl, d->lane_ifindex, link.name, INGRESS_DROP_NFT,
-					   &d->ingress_drop);
-	if (tc && nft)
-		snprintf(err_text, PORTDEV_TEXT_LEN,
-			 "the lane end cannot be kept from the host's stack: clsact with a bpf "
-			 "filter: %s; nftables netdev chain: %s",
-			 strerror(-tc), strerror(-nft));
-	snprintf(d->reason, sizeof(d->reason), "packet socket; host's stack kept off by %s",
-		 tc ? "nftables" : "tc");
-	return tc && nft ? nft : 0;
-}
-
-static int open_lane_end(struct portdev *d, char err_text[PORTDEV_TEXT_LEN])
-{
-	const struct link_change up = {.set_up = true,
-				       .up = true,
-				       .set_arp = true,
-				       .arp = false,
-				       .set_addr_gen_none = true};
-	struct packet packet;
-	int err = packet_open(d->lane_ifindex, &packet);
-
-	if (err) {
-		snprintf(err_text, PORTDEV_TEXT_LEN, "packet socket: %s%s", strerror(-err),
-			 err == -EPERM ? " (CAP_NET_RAW is missing)" : "");
-		return err;
-	}
-	d->fd = packet.fd;
-	d->vnet_hdr_len = PACKET_VNET_HDR_LEN;
-	err = link_set(d->nl, d->lane_ifindex, &up);
-	if (err)
-		snprintf(err_text, PORTDEV_TEXT_LEN, "cannot set up the lane end: %s",
-			 strerror(-err));
-	return err;
-}
-
-static int veth_open(struct portdev *d, const struct portdev_args *args,
-		     char err_text[PORTDEV_TEXT_LEN])
-{
-	int overlay = 0, err;
-
-	d->iov = calloc(IOV_POOL, sizeof(*d->iov));
-	if (!d->iov) {
-		snprintf(err_text, PORTDEV_TEXT_LEN, "out of memory");
-		return -ENOMEM;
-	}
-	err = create_pair(d, args, &overlay, err_text);
-	if (!err)
-		err = limit_superpackets(d, args, overlay, err_text);
-	if (!err)
-		err = stop_ingress(d, err_text);
-	if (!err)
-		err = open_lane_end(d, err_text);
-	return err;
-}
-
-/* The drop goes last: a lane end without it must not be up. */
-static void veth_close(struct portdev *d)
-{
-	bool exists = d->lane_ifindex && (d->fd < 0 || packet_attached(d->fd));
-	int err = exists ? link_delete(d->nl, d->lane_ifindex) : 0;
-
-	/* Others may be deleting it just now. */
-	if (!err || err == -ENODEV)
-		exists = false;
-	/* Gone with the device, whose index may be another's by now. */
-	ingress_drop_remove(exists ? d->nl : NULL, d->ingress_drop);
-}
+enum { LEGACY_MAX_SIZE = 65536 };
 
 /* Reading */
 
@@ -347,7 +129,7 @@ static bool put_frame(struct portdev *d, struct outbox *out, struct portdev_writ
 	w->err = w->n_iov > IO_IOV_MAX ? -EINVAL : 0;
 	if (w->err)
 		return true;
-	if (out->n == PORTDEV_BATCH_MAX || out->n_iov + 1 + w->n_iov > IOV_POOL)
+	if (out->n == PORTDEV_BATCH_MAX || out->n_iov + 1 + w->n_iov > PORTDEV_IOV_POOL)
 		return false;
 	if (!vnet_encode(&w->vnet, out->hdr[out->n], PACKET_VNET_HDR_LEN, 0)) {
 		w->err = -EINVAL;
@@ -476,7 +258,7 @@ static int veth_read_limits(struct portdev *d, struct portdev_limits *ret)
 	}
 	/* Before 7.0 a longer one without the jumbo header is not taken as a
 	 * superpacket, and with it the stack cuts it up. */
-	if (!d->release.known || older_than(&d->release, 7, 0))
+	if (!d->release.known || portdev_older_than(&d->release, 7, 0))
 		limits.max_len6 = smaller(limits.max_len6, LEGACY_MAX_SIZE - 1);
 	*ret = limits;
 	return 0;
@@ -492,8 +274,10 @@ static uint64_t veth_take_drops(struct portdev *d)
 
 const struct portdev_ops portdev_veth_ops = {
 	.kind = PORTDEV_VETH,
-	.open = veth_open,
-	.close = veth_close,
+	.open = portdev_veth_open,
+	.close = portdev_veth_close,
+	.leave = portdev_veth_leave,
+	.hold = portdev_veth_hold,
 	.read = veth_read,
 	.write = veth_write,
 	.read_limits = veth_read_limits,

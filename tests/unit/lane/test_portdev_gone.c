@@ -195,16 +195,28 @@ static void test_close_deletes(void **state)
 static const struct in_the_way {
 	const char *what, *pair; /* commands */
 	bool read;		 /* by somebody: slport9 */
-	int err;		 /* 0: it is replaced */
+	int err;		 /* 0: it is taken over */
 } in_the_way[] = {
 	{"left by a killed lane",
-	 "ip link add sla type veth peer name slport9 && ip link set slport9 up", false, 0},
-	{"another lane's", "ip link add sla type veth peer name slport9 && ip link set slport9 up",
+	 "ip link add sla type veth peer name slport9 && "
+	 "ip link set slport9 alias 'sealane port sla' up",
+	 false, 0},
+	{"another lane's",
+	 "ip link add sla type veth peer name slport9 && "
+	 "ip link set slport9 alias 'sealane port sla' up",
 	 true, -EEXIST},
-	{"another lane's, just being made", "ip link add sla type veth peer name slport9", false,
-	 -EEXIST},
-	{"no lane's", "ip link add sla type veth peer name slx && ip link set slx up", false,
-	 -EEXIST},
+	{"another lane's, just being made",
+	 "ip link add sla type veth peer name slport9 && "
+	 "ip link set slport9 alias 'sealane port sla'",
+	 false, -EEXIST},
+	{"another port's",
+	 "ip link add sla type veth peer name slport9 && "
+	 "ip link set slport9 alias 'sealane port slb' up",
+	 false, -EEXIST},
+	{"no lane's",
+	 "ip link add sla type veth peer name slx && "
+	 "ip link set slx alias 'sealane port sla' up",
+	 false, -EEXIST},
 	{"no pair", "ip link add sla type dummy 2>/dev/null || ip link add sla type bridge", false,
 	 -EEXIST},
 };
@@ -213,7 +225,7 @@ static void test_abandoned(void **state)
 {
 	const struct portdev_args args = {
 		.name = "sla", .kind = PORTDEV_VETH, .mtu = 1500, .gso_max_size = 65536};
-	char err_text[200], name[IFNAMSIZ];
+	char err_text[200];
 	struct nl *nl;
 
 	(void)state;
@@ -233,15 +245,107 @@ static void test_abandoned(void **state)
 			fail_msg("%s: %d, %s", c->what, err, err_text);
 		if (c->read)
 			close(reader.fd);
-		if (!err) {
-			assert_int_equal(if_nametoindex("slport9"), 0);
-			assert_non_null(if_indextoname((unsigned)portdev_lane_ifindex(d), name));
-		}
+		if (!err)
+			assert_int_equal(portdev_lane_ifindex(d), (int)if_nametoindex("slport9"));
 		portdev_close(d);
 		if (err)
 			run("ip link del sla");
 		assert_int_equal(if_nametoindex("sla"), 0);
 	}
+	nl_close(nl);
+}
+
+static const char ingress[] = "tc filter show dev $(ip -o link | "
+			      "sed -n 's/^[0-9]*: \\(slport[0-9]*\\)@.*/\\1/p') ingress";
+
+/* The next lane finds everything as it was, here and in another namespace, and until
+ * it comes what is sent there goes nowhere. */
+static void test_left(void **state)
+{
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 0x55};
+	struct portdev_args args = {
+		.name = "sla", .kind = PORTDEV_VETH, .mtu = 1500, .gso_max_size = 65536};
+	char err_text[200], command[300];
+	uint8_t got[6];
+
+	(void)state;
+	need_netns();
+	for (int moved = 0; moved < 2; moved++) {
+		struct portdev *d;
+		struct nl *nl;
+		int ifindex, netns = -1, home = netns_here();
+
+		assert_int_equal(nl_open(&nl), 0);
+		args.mtu = 1500;
+		args.has_mac = false;
+		assert_int_equal(portdev_open(&args, nl, &d, err_text), 0);
+		ifindex = portdev_lane_ifindex(d);
+		if (moved) {
+			assert_int_equal(unshare(CLONE_NEWNET), 0);
+			netns = netns_here();
+			enter(home);
+			move_to(nl, "sla", netns);
+			enter(netns);
+			run("ip link set sla name slc");
+		}
+		run("ip addr add 10.9.9.1/24 dev %s && ip link set %s address "
+		    "02:00:00:00:00:55 up",
+		    moved ? "slc" : "sla", moved ? "slc" : "sla");
+		enter(home);
+
+		portdev_leave(d);
+		snprintf(command, sizeof(command), "%s | grep -q bpf", ingress);
+		run("%s", command);
+		args.mtu = 1400;
+		args.has_mac = moved;
+		memset(args.mac, 2, sizeof(args.mac));
+		assert_int_equal(portdev_open(&args, nl, &d, err_text), 0);
+		assert_int_equal(portdev_lane_ifindex(d), ifindex);
+		portdev_mac_get(d, got);
+		assert_memory_equal(got, mac, sizeof(got));
+		run("%s", command);
+		if (moved)
+			enter(netns);
+		run("ip -o addr show dev %s | grep -q 10.9.9.1/24", moved ? "slc" : "sla");
+		run("ip -o link show dev %s | grep -q 'mtu %s .*state UP'", moved ? "slc" : "sla",
+		    moved ? "1500" : "1400");
+		enter(home);
+		portdev_close(d);
+		if (netns >= 0)
+			close(netns);
+		close(home);
+		nl_close(nl);
+	}
+}
+
+/* Somebody takes away what keeps the lane end from the host's stack. */
+static void test_held(void **state)
+{
+	static const char *const openings[] = {"qdisc del dev", "filter del ingress dev"};
+	const struct portdev_args args = {
+		.name = "sla", .kind = PORTDEV_VETH, .mtu = 1500, .gso_max_size = 65536};
+	char err_text[200], name[IFNAMSIZ];
+	struct portdev *d;
+	struct nl *nl;
+
+	(void)state;
+	need_netns();
+	assert_int_equal(nl_open(&nl), 0);
+	assert_int_equal(portdev_open(&args, nl, &d, err_text), 0);
+	assert_non_null(if_indextoname((unsigned)portdev_lane_ifindex(d), name));
+	assert_int_equal(portdev_hold(d), 0);
+	for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
+		run("tc %s %s%s", openings[i], name, i ? "" : " clsact");
+		assert_int_equal(portdev_hold(d), 1);
+		run("tc filter show dev %s ingress | grep -q bpf", name);
+		assert_int_equal(portdev_hold(d), 0);
+	}
+	/* With filters of others it is there all the same. */
+	run("tc filter add dev %s ingress prio 7 matchall action drop 2>/dev/null || "
+	    "tc filter add dev %s ingress prio 7 bpf bytecode '1,6 0 0 0,'",
+	    name, name);
+	assert_int_equal(portdev_hold(d), 0);
+	portdev_close(d);
 	nl_close(nl);
 }
 
@@ -253,6 +357,8 @@ int main(void)
 		cmocka_unit_test(test_lane_end_down_is_not_gone),
 		cmocka_unit_test(test_close_deletes),
 		cmocka_unit_test(test_abandoned),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_held),
 	};
 
 	return world_main(tests, sizeof(tests) / sizeof(tests[0]));

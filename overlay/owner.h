@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the kernel's objects are known to be ours: what is not marked so is somebody
+ * else's and never changed or removed.
+ *
+ *  routes, rules, addresses, neighbours  OWNER_PROTOCOL (rtm_protocol, IFA_PROTO,
+ *                                        NDA_PROTOCOL); ip(8) shows "proto 94"
+ *  FDB entries                           NTF_EXT_LEARNED on a device that is ours
+ *  devices                               their alias begins with OWNER_ALIAS
+ */
+#ifndef SEALANE_OVERLAY_OWNER_H
+#define SEALANE_OVERLAY_OWNER_H
+
+enum { OWNER_PROTOCOL = 94 };
+#define OWNER_ALIAS "sealane"
+
+#endif
