@@ -19,7 +19,8 @@
  *
  * Operations do not mix: while one client's set is open (server->setter), others
  * that want to begin an operation wait with their lines unread. So a get never
- * sees half a set, and two sets come one after the other.
+ * sees half a set, and two sets come one after the other. A timer ends a set whose
+ * client has gone silent, lest it lock out everybody.
  *
  * Memory: client and server live until libuv has closed their handles; every
  * handle counts in server->n_handles, the last close callback frees the server.
@@ -82,6 +83,7 @@ struct lineserver {
 	struct client_list clients;
 	unsigned n_clients;
 	struct client *setter; /* whose set is open */
+	uv_timer_t set_timer;
 	void *set_state;
 };
 
@@ -124,6 +126,7 @@ static void end_set(struct client *c)
 	if (s->setter != c)
 		return;
 	s->setter = NULL;
+	uv_timer_stop(&s->set_timer);
 	s->ops->set_end(s->set_state);
 }
 
@@ -290,6 +293,22 @@ static void run_get(struct client *c)
 	send_reply(c, CLIENT_OPERATION);
 }
 
+static void on_set_timeout(uv_timer_t *timer)
+{
+	struct lineserver *s = timer->data;
+
+	refuse_set(s->setter, -ETIMEDOUT, "no line and no end for too long", CLIENT_LINGER);
+	serve_waiting(s);
+}
+
+/* From now on, or anew. */
+static void watch_set(struct lineserver *s)
+{
+	const unsigned ms = s->ops->set_timeout_ms;
+
+	uv_timer_start(&s->set_timer, on_set_timeout, ms ? ms : LINESERVER_SET_TIMEOUT_MS, 0);
+}
+
 static void begin_set(struct client *c)
 {
 	struct lineserver *s = c->server;
@@ -299,6 +318,7 @@ static void begin_set(struct client *c)
 		return;
 	}
 	s->setter = c;
+	watch_set(s);
 	s->ops->set_begin(s->ctx, s->set_state);
 	c->state = CLIENT_SET;
 }
@@ -330,6 +350,7 @@ static void take_set_line(struct client *c, const char *line, size_t len)
 	int err;
 
 	if (len) {
+		watch_set(s);
 		err = s->ops->set_line(s->set_state, line, len);
 		if (err)
 			refuse_set(c, err, set_error(s), CLIENT_SKIP);
@@ -564,9 +585,11 @@ static struct lineserver *new_server(uv_loop_t *loop, const struct lineserver_op
 	TAILQ_INIT(&s->clients);
 	uv_pipe_init(loop, &s->listener, 0);
 	uv_fs_event_init(loop, &s->watch);
+	uv_timer_init(loop, &s->set_timer);
 	s->listener.data = s;
 	s->watch.data = s;
-	s->n_handles = 2;
+	s->set_timer.data = s;
+	s->n_handles = 3;
 	return s;
 }
 
@@ -623,6 +646,7 @@ void lineserver_stop(struct lineserver *s)
 	while ((c = TAILQ_FIRST(&s->clients)))
 		close_client(c);
 	socketfile_remove(&s->file);
+	uv_close((uv_handle_t *)&s->set_timer, on_server_handle_closed);
 	uv_close((uv_handle_t *)&s->watch, on_server_handle_closed);
 	uv_close((uv_handle_t *)&s->listener, on_server_handle_closed);
 }

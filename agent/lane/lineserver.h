@@ -7,7 +7,8 @@
  * Answers: what ops->get writes, or errno=N with N positive after a get and
  * negative after a set. A line of LINESERVER_LINE_MAX bytes or more without its
  * newline: EIO and the end of the connection; an unknown operation ends it
- * without a word. While one client's set is open the operations of others wait.
+ * without a word. While one client's set is open the operations of others wait; if
+ * nothing comes of it for ops->set_timeout_ms, it is ended: ETIMEDOUT.
  *
  * A server with set_finish applies a set as a whole: a client that leaves before
  * the blank line has changed nothing (EIO if it still listens).
@@ -25,11 +26,13 @@ enum {
 	LINESERVER_LINE_MAX = 64 * 1024,
 	LINESERVER_CLIENTS_MAX = 256,
 	LINESERVER_QUESTION_MAX = 1024,
+	LINESERVER_SET_TIMEOUT_MS = 30000,
 };
 
 struct lineserver_ops {
 	/* Room for the state of one `set`; 0: the socket is read-only. */
 	size_t set_state_len;
+	unsigned set_timeout_ms; /* 0: LINESERVER_SET_TIMEOUT_MS */
 	void (*get)(void *ctx, struct textbuf *out);
 	/* May be NULL: a get with lines before its blank one (@lines, each with its
 	 * newline) is refused then. Else at most LINESERVER_QUESTION_MAX bytes. */

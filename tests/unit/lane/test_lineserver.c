@@ -244,6 +244,44 @@ static void test_sets_take_turns(void **state)
 	assert_int_equal(w->n_begun, w->n_ended);
 }
 
+/* A client that goes silent in the middle does not lock out the others. */
+static void test_silent_setter(void **state)
+{
+	static struct lineserver_ops impatient;
+	struct world *w = *state;
+	char text[100] = "";
+	int a, b;
+
+	impatient = ops;
+	impatient.set_timeout_ms = 50;
+	lineserver_stop(w->server);
+	assert_int_equal(start(w, &impatient, -1), 0);
+	a = dial(w);
+	b = dial(w);
+	say(w, a, "set=1\na=1\nha");
+	say(w, b, "get=1\n\n");
+	for (int i = 0; i < PATIENCE_MS && recv(a, text, sizeof(text) - 1, 0) < 0; i++) {
+		nap();
+		turn(w);
+	}
+	assert_string_equal(text, "error=no line and no end for too long\nerrno=-110\n\n");
+	hear(w, b, "lines=4\nerrno=0\n\n");
+	assert_int_equal(w->n_ended, 1);
+	hear_end(w, a);
+	hang_up(w, a);
+
+	/* Between operations it may be silent. */
+	say(w, b, "set=1\nb=1\n\n");
+	hear(w, b, "errno=0\n\n");
+	for (int i = 0; i < 100; i++) {
+		nap();
+		hear_nothing(w, b);
+	}
+	say(w, b, "get=1\n\n");
+	hear(w, b, "lines=8\nerrno=0\n\n");
+	hang_up(w, b);
+}
+
 static void test_slow_reader(void **state)
 {
 	struct world *w = *state;
@@ -392,6 +430,7 @@ int main(void)
 		TEST(test_disconnect_in_set),
 		TEST(test_half_closed),
 		TEST(test_sets_take_turns),
+		TEST(test_silent_setter),
 		TEST(test_slow_reader),
 		TEST(test_reader_leaves),
 		TEST(test_stop_in_all_states),
