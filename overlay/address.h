@@ -5,11 +5,27 @@
 
 #include <stdint.h>
 
+#include "ipaddr.h"
+
 struct nl;
 
-/* Gives the device an IPv4 address (network order) with its prefix. 0, -EINVAL for
- * arguments that cannot be, or -errno from the kernel (-EEXIST: it has it already,
- * -ENODEV). */
-int address_add4(struct nl *nl, int ifindex, const uint8_t address[4], unsigned prefix_len);
+struct address {
+	int ifindex;
+	struct ip_prefix prefix; /* the address itself and its length */
+	uint8_t protocol;	 /* IFA_PROTO; 0: not told (older kernels tell none) */
+};
+
+/* Gives the device an address under @protocol; IPv6 without duplicate address
+ * detection, so that it serves at once. An IPv4 one gets no broadcast address. 0,
+ * -EINVAL for arguments that cannot be, or -errno from the kernel (-EEXIST: it has it
+ * already, -ENODEV). */
+int address_add(struct nl *nl, const struct address *address);
+/* 0 or -errno (-EADDRNOTAVAIL: it has no such address). */
+int address_delete(struct nl *nl, const struct address *address);
+
+/* Those of @ifindex, or with 0 of all devices, of both families. @fn returns 0 to go
+ * on, else that ends the list and is returned. May show one twice (nl_call()). */
+typedef int (*address_fn)(const struct address *address, void *arg);
+int address_list(struct nl *nl, int ifindex, address_fn fn, void *arg);
 
 #endif

@@ -19,6 +19,8 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
+#include "nl_internal.h"
+
 enum {
 	NL_TIMEOUT_S = 5,
 	/* The kernel fills a part of a dump up to the size of the buffer it saw,
@@ -50,7 +52,6 @@ struct exchange {
 
 static int setup_socket(struct nl *nl);
 static int exchange_once(struct nl *nl, struct nlmsghdr *req, struct exchange *x);
-static void discard_leftovers(struct nl *nl);
 static int receive(struct nl *nl, size_t *ret_len);
 static int handle_datagram(struct nl *nl, struct exchange *x, size_t len);
 static void handle_message(struct nl *nl, struct exchange *x, const struct nlmsghdr *nlh);
@@ -85,6 +86,24 @@ void nl_close(struct nl *nl)
 const char *nl_errmsg(const struct nl *nl)
 {
 	return nl->errmsg;
+}
+
+int nl_fd(const struct nl *nl)
+{
+	return mnl_socket_get_fd(nl->sock);
+}
+
+uint32_t nl_portid(const struct nl *nl)
+{
+	return nl->portid;
+}
+
+uint32_t nl_take_seq(struct nl *nl, uint32_t n)
+{
+	const uint32_t first = nl->seq + 1;
+
+	nl->seq += n;
+	return first;
 }
 
 bool nl_attrs_begin(const struct nlmsghdr *nlh, size_t header_len, struct nl_attrs *ret)
@@ -146,7 +165,6 @@ static int setup_socket(struct nl *nl)
 int nl_call(struct nl *nl, struct nlmsghdr *req, nl_message_fn fn, void *arg)
 {
 	req->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
-	nl->errmsg[0] = '\0';
 
 	for (int attempt = 0; attempt <= NL_DUMP_RETRIES; attempt++) {
 		struct exchange x = {.fn = fn, .arg = arg};
@@ -160,9 +178,9 @@ int nl_call(struct nl *nl, struct nlmsghdr *req, nl_message_fn fn, void *arg)
 
 static int exchange_once(struct nl *nl, struct nlmsghdr *req, struct exchange *x)
 {
-	discard_leftovers(nl);
+	nl_begin(nl);
 
-	x->seq = ++nl->seq;
+	x->seq = nl_take_seq(nl, 1);
 	req->nlmsg_seq = x->seq;
 	if (mnl_socket_sendto(nl->sock, req, req->nlmsg_len) < 0)
 		return -errno;
@@ -184,10 +202,11 @@ static int exchange_once(struct nl *nl, struct nlmsghdr *req, struct exchange *x
  * refuse the next one with EBUSY. Reading is what moves a dump forward, so this
  * also ends it. An old ENOBUFS goes the same way.
  */
-static void discard_leftovers(struct nl *nl)
+void nl_begin(struct nl *nl)
 {
-	int fd = mnl_socket_get_fd(nl->sock);
+	int fd = nl_fd(nl);
 
+	nl->errmsg[0] = '\0';
 	while (recv(fd, NULL, 0, MSG_DONTWAIT) >= 0 || errno == EINTR || errno == ENOBUFS)
 		;
 }
@@ -286,23 +305,20 @@ static void parse_extack(struct nl *nl, const struct nlmsghdr *nlh, size_t offse
 	}
 }
 
-static void handle_error(struct nl *nl, struct exchange *x, const struct nlmsghdr *nlh)
+int nl_read_error(struct nl *nl, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
 	size_t offset = sizeof(*e);
 
-	x->done = true;
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*e)) {
-		x->kernel_err = -EBADMSG;
-		return;
-	}
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*e))
+		return -EBADMSG;
 
-	x->kernel_err = e->error;
 	/* Without NETLINK_CAP_ACK a failure repeats the whole request first. */
 	if (!(nlh->nlmsg_flags & NLM_F_CAPPED) && e->msg.nlmsg_len > sizeof(e->msg))
 		offset += NLMSG_ALIGN((size_t)e->msg.nlmsg_len) - sizeof(e->msg);
 	if (e->error)
 		parse_extack(nl, nlh, offset);
+	return e->error;
 }
 
 /* A dump that failed on its way says so in its last message. */
@@ -326,7 +342,8 @@ static void handle_message(struct nl *nl, struct exchange *x, const struct nlmsg
 	case NLMSG_NOOP:
 		break;
 	case NLMSG_ERROR:
-		handle_error(nl, x, nlh);
+		x->done = true;
+		x->kernel_err = nl_read_error(nl, nlh);
 		break;
 	case NLMSG_DONE:
 		handle_done(nl, x, nlh);

@@ -100,11 +100,15 @@ static bool done(struct probe *p, int err, const char *what)
 static int configure(struct nl *nl, const char *name, const uint8_t address[4])
 {
 	const struct link_change change = {.set_up = true, .up = true, .set_addr_gen_none = true};
+	struct address addr = {.prefix.len = 24};
 	struct link_info link;
 	int err = link_get(nl, name, &link);
 
-	if (!err)
-		err = address_add4(nl, link.ifindex, address, 24);
+	if (!err) {
+		addr.ifindex = link.ifindex;
+		ip_addr_from_bytes(address, 4, &addr.prefix.addr);
+		err = address_add(nl, &addr);
+	}
 	return err ? err : link_set(nl, link.ifindex, &change);
 }
 

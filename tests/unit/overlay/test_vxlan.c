@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and addresses as ip(8) shows them, in a namespace of our own. */
+/* Devices as ip(8) shows them, in a namespace of our own. */
 #include "overlay/vxlan.h"
 
 #include <errno.h>
@@ -16,7 +16,6 @@
 
 #include <cmocka.h>
 
-#include "overlay/address.h"
 #include "overlay/nl.h"
 
 static const struct vxlan_args good = {
@@ -105,29 +104,11 @@ static void test_create_refuses(void **state)
 	assert_int_equal(if_nametoindex("vx0"), 0);
 }
 
-static void test_address(void **state)
-{
-	static const uint8_t address[4] = {198, 51, 100, 9};
-	int ifindex;
-
-	need_netns();
-	assert_int_equal(vxlan_create(*state, &good), 0);
-	ifindex = (int)if_nametoindex("vx0");
-	assert_int_equal(address_add4(*state, ifindex, address, 25), 0);
-	assert_ip_shows("-4 -o address show dev vx0", " inet 198.51.100.9/25 scope global ");
-	assert_int_equal(address_add4(*state, ifindex, address, 25), -EEXIST);
-	assert_int_equal(address_add4(*state, ifindex, address, 33), -EINVAL);
-	assert_int_equal(address_add4(*state, 0, address, 25), -EINVAL);
-	assert_int_equal(address_add4(*state, ifindex + 1000, address, 25), -ENODEV);
-	assert_int_equal(system("ip link delete vx0"), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create),
 		cmocka_unit_test(test_create_refuses),
-		cmocka_unit_test(test_address),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
