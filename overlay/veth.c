@@ -9,42 +9,18 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
+#include "bigtcp_internal.h"
 #include "link.h"
+#include "linkmsg.h"
 #include "nl.h"
-
-/* Room for every request of this file; the largest takes about 250 bytes. */
-enum { VETH_REQUEST_LEN = 512 };
-
-/* Of Linux 5.19 and 6.3, newer than the headers we may be built with. */
-enum {
-	VETH_GRO_MAX_SIZE = 58,
-	VETH_GSO_IPV4_MAX_SIZE = 63,
-	VETH_GRO_IPV4_MAX_SIZE = 64,
-};
-
-union veth_request {
-	struct nlmsghdr nlh;
-	uint8_t bytes[VETH_REQUEST_LEN];
-};
 
 struct veth_answer {
 	bool found;
 	bool has_peer;
 	struct veth_peer peer;
 	struct veth_limits limits;
+	struct bigtcp_sizes sizes;
 };
-
-static void begin(union veth_request *req, uint16_t type, int ifindex)
-{
-	struct ifinfomsg *ifi;
-
-	memset(req, 0, sizeof(*req));
-	mnl_nlmsg_put_header(req);
-	req->nlh.nlmsg_type = type;
-	ifi = mnl_nlmsg_put_extra_header(&req->nlh, sizeof(*ifi));
-	ifi->ifi_family = AF_UNSPEC;
-	ifi->ifi_index = ifindex;
-}
 
 /* Creating */
 
@@ -95,7 +71,7 @@ static void put_link_info(struct nlmsghdr *nlh, const struct veth_end_args *peer
 int veth_create(struct nl *nl, const struct veth_args *args, int *ret_ifindex,
 		int *ret_peer_ifindex)
 {
-	union veth_request req;
+	union linkmsg_request req;
 	struct veth_peer peer;
 	struct link_info link;
 	int err;
@@ -106,7 +82,7 @@ int veth_create(struct nl *nl, const struct veth_args *args, int *ret_ifindex,
 	if (args->peer.name && !name_valid(args->peer.name, true))
 		return -EINVAL;
 
-	begin(&req, RTM_NEWLINK, 0);
+	linkmsg_begin(&req, RTM_NEWLINK, 0);
 	req.nlh.nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL;
 	put_end(&req.nlh, &args->end);
 	put_link_info(&req.nlh, &args->peer);
@@ -151,18 +127,10 @@ static bool take_attr(const struct nlattr *attr, struct veth_answer *answer)
 		if (limits->has_mac)
 			memcpy(limits->mac, mnl_attr_get_payload(attr), sizeof(limits->mac));
 		return true;
-	case IFLA_GSO_MAX_SIZE:
-		return nl_attr_u32(attr, &limits->gso_max_size);
 	case IFLA_GSO_MAX_SEGS:
 		return nl_attr_u32(attr, &limits->gso_max_segs);
-	case VETH_GRO_MAX_SIZE:
-		return nl_attr_u32(attr, &limits->gro_max_size);
-	case VETH_GSO_IPV4_MAX_SIZE:
-		return nl_attr_u32(attr, &limits->gso_ipv4_max_size);
-	case VETH_GRO_IPV4_MAX_SIZE:
-		return nl_attr_u32(attr, &limits->gro_ipv4_max_size);
 	default:
-		return true;
+		return bigtcp_take_size(attr, &answer->sizes);
 	}
 }
 
@@ -185,12 +153,12 @@ static int on_link(const struct nlmsghdr *nlh, void *arg)
 
 static int ask(struct nl *nl, int ifindex, int netnsid, struct veth_answer *answer)
 {
-	union veth_request req;
+	union linkmsg_request req;
 	int err;
 
 	if (ifindex <= 0)
 		return -ENODEV;
-	begin(&req, RTM_GETLINK, ifindex);
+	linkmsg_begin(&req, RTM_GETLINK, ifindex);
 	if (netnsid >= 0)
 		mnl_attr_put_u32(&req.nlh, IFLA_TARGET_NETNSID, (uint32_t)netnsid);
 	*answer = (struct veth_answer){0};
@@ -216,30 +184,19 @@ int veth_limits_get(struct nl *nl, int ifindex, int netnsid, struct veth_limits 
 	struct veth_answer answer;
 	int err = ask(nl, ifindex, netnsid, &answer);
 
-	if (!err)
-		*ret = answer.limits;
-	return err;
+	if (err)
+		return err;
+	*ret = answer.limits;
+	ret->gso_max_size = answer.sizes.gso;
+	ret->gro_max_size = answer.sizes.gro;
+	ret->gso_ipv4_max_size = answer.sizes.gso_ipv4;
+	ret->gro_ipv4_max_size = answer.sizes.gro_ipv4;
+	return 0;
 }
 
-/* Two messages, so that the order does not rest on the kernel's. One that does not
- * know the second pair (before 6.3) ignores it. */
 int veth_limits_set(struct nl *nl, int ifindex, uint32_t max_size)
 {
-	static const uint16_t attrs[2][2] = {
-		{IFLA_GSO_MAX_SIZE, VETH_GRO_MAX_SIZE},
-		{VETH_GSO_IPV4_MAX_SIZE, VETH_GRO_IPV4_MAX_SIZE},
-	};
-	int err = 0;
+	const struct bigtcp_sizes sizes = {max_size, max_size, max_size, max_size};
 
-	if (ifindex <= 0)
-		return -ENODEV;
-	for (size_t i = 0; i < 2 && !err; i++) {
-		union veth_request req;
-
-		begin(&req, RTM_NEWLINK, ifindex);
-		mnl_attr_put_u32(&req.nlh, attrs[i][0], max_size);
-		mnl_attr_put_u32(&req.nlh, attrs[i][1], max_size);
-		err = nl_call(nl, &req.nlh, NULL, NULL);
-	}
-	return err;
+	return ifindex > 0 ? bigtcp_put_sizes(nl, ifindex, &sizes) : -ENODEV;
 }
