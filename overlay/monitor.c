@@ -8,10 +8,12 @@
 
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
+#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
 #include "nl.h"
+#include "owner.h"
 
 enum {
 	MONITOR_RCVBUF_LEN = 1 << 20,
@@ -32,6 +34,8 @@ static void deliver_overrun(monitor_fn fn, void *arg);
 static bool parse_link(const struct nlmsghdr *nlh, struct monitor_event *ev);
 static bool parse_addr(const struct nlmsghdr *nlh, struct monitor_event *ev);
 static bool parse_route(const struct nlmsghdr *nlh, struct monitor_event *ev);
+static bool parse_neighbour_gone(const struct nlmsghdr *nlh, struct monitor_event *ev);
+static bool parse_qdisc_gone(const struct nlmsghdr *nlh, struct monitor_event *ev);
 
 int monitor_open(struct monitor **ret)
 {
@@ -82,6 +86,23 @@ int monitor_read(struct monitor *m, void (*fn)(const struct monitor_event *ev, v
 	}
 }
 
+static int join_group(struct monitor *m, int group)
+{
+	return mnl_socket_setsockopt(m->sock, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0
+		       ? -errno
+		       : 0;
+}
+
+int monitor_watch_neighbours(struct monitor *m)
+{
+	return join_group(m, RTNLGRP_NEIGH);
+}
+
+int monitor_watch_qdiscs(struct monitor *m)
+{
+	return join_group(m, RTNLGRP_TC);
+}
+
 static int join_groups(struct monitor *m)
 {
 	static const int groups[] = {
@@ -90,11 +111,10 @@ static int join_groups(struct monitor *m)
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-		int group = groups[i];
+		int err = join_group(m, groups[i]);
 
-		if (mnl_socket_setsockopt(m->sock, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) <
-		    0)
-			return -errno;
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -187,6 +207,13 @@ bool monitor_parse(const struct nlmsghdr *nlh, struct monitor_event *ret)
 	case RTM_DELRULE:
 		known = parse_route(nlh, &ev);
 		break;
+	case RTM_DELNEIGH:
+		known = parse_neighbour_gone(nlh, &ev);
+		break;
+	case RTM_DELQDISC:
+	case RTM_DELTFILTER:
+		known = parse_qdisc_gone(nlh, &ev);
+		break;
 	}
 	if (known)
 		*ret = ev;
@@ -258,5 +285,41 @@ static bool parse_route(const struct nlmsghdr *nlh, struct monitor_event *ev)
 		return false;
 	ev->kind = MONITOR_ROUTE;
 	ev->family = rtm->rtm_family;
+	return true;
+}
+
+/* The state alone does not tell: the kernel makes it NUD_FAILED before it removes. */
+static bool parse_neighbour_gone(const struct nlmsghdr *nlh, struct monitor_event *ev)
+{
+	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+	struct nl_attrs attrs;
+	bool put_by_somebody;
+
+	if (!nl_attrs_begin(nlh, sizeof(*ndm), &attrs))
+		return false;
+	put_by_somebody = ndm->ndm_state & NUD_PERMANENT || ndm->ndm_flags & NTF_EXT_LEARNED;
+	while ((attr = nl_attrs_next(&attrs))) {
+		if (mnl_attr_get_type(attr) == NDA_PROTOCOL &&
+		    mnl_attr_get_payload_len(attr) == 1 && mnl_attr_get_u8(attr) == OWNER_PROTOCOL)
+			put_by_somebody = true;
+	}
+	if (attrs.left || !put_by_somebody)
+		return false;
+	ev->kind = MONITOR_NEIGH;
+	ev->family = ndm->ndm_family;
+	ev->ifindex = ndm->ndm_ifindex;
+	return true;
+}
+
+static bool parse_qdisc_gone(const struct nlmsghdr *nlh, struct monitor_event *ev)
+{
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(nlh);
+	struct nl_attrs attrs;
+
+	if (!nl_attrs_begin(nlh, sizeof(*tc), &attrs))
+		return false;
+	ev->kind = MONITOR_QDISC;
+	ev->ifindex = tc->tcm_ifindex;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listens to changes of links, addresses and routes. The owner polls the file
- * descriptor and calls monitor_read(). Control thread.
+ * Listens to changes of links, addresses and routes, and of neighbours for who asks.
+ * The owner polls the file descriptor and calls monitor_read(). Control thread.
  */
 #ifndef SEALANE_OVERLAY_MONITOR_H
 #define SEALANE_OVERLAY_MONITOR_H
@@ -20,13 +20,15 @@ enum monitor_kind {
 	MONITOR_ADDR_GONE, /* family, addr, ifindex valid */
 	MONITOR_ADDR_NEW,  /* the same */
 	MONITOR_ROUTE,	   /* some route or rule of `family` changed */
+	MONITOR_NEIGH,	   /* family, ifindex valid, see monitor_watch_neighbours() */
+	MONITOR_QDISC,	   /* ifindex valid, see monitor_watch_qdiscs() */
 	MONITOR_OVERRUN,   /* events were lost (ENOBUFS): re-read everything */
 };
 
 struct monitor_event {
 	enum monitor_kind kind;
 	struct link_info link;
-	int family; /* AF_INET or AF_INET6 */
+	int family; /* AF_INET or AF_INET6; of an FDB entry AF_BRIDGE */
 	int ifindex;
 	uint8_t addr[16]; /* our own, not the peer's; IPv4 fills the first 4 bytes */
 };
@@ -35,6 +37,16 @@ struct monitor_event {
 int monitor_open(struct monitor **ret);
 void monitor_close(struct monitor *m);
 int monitor_fd(const struct monitor *m);
+/*
+ * From now on also MONITOR_NEIGH: a neighbour or FDB entry that somebody put there is
+ * gone, which is one that is permanent or carries OWNER_PROTOCOL or NTF_EXT_LEARNED.
+ * What the kernel learns by itself comes and goes all the time and is not told. 0 or
+ * -errno.
+ */
+int monitor_watch_neighbours(struct monitor *m);
+/* From now on also MONITOR_QDISC: a queueing discipline or a filter of a device was
+ * taken away. 0 or -errno. */
+int monitor_watch_qdiscs(struct monitor *m);
 
 /*
  * Reads all that is there, calling @fn (which must not close @m) per event; 0 or

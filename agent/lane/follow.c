@@ -88,8 +88,14 @@ static void on_event(const struct monitor_event *ev, void *arg)
 		break;
 	case MONITOR_OVERRUN:
 		lane_routes_changed(&d->lane);
+		daemon_ports_qdisc_changed(d, 0);
 		if (!d->device_monitor)
 			refind_device(d);
+		break;
+	case MONITOR_QDISC:
+		daemon_ports_qdisc_changed(d, ev->ifindex);
+		break;
+	case MONITOR_NEIGH: /* not asked for */
 		break;
 	}
 }
@@ -203,7 +209,9 @@ int follow_start(struct daemon *d)
 
 	if (err)
 		return err;
-	err = watch_open(d, &d->on_monitor, monitor_fd(d->monitor), read_monitor);
+	err = monitor_watch_qdiscs(d->monitor);
+	if (!err)
+		err = watch_open(d, &d->on_monitor, monitor_fd(d->monitor), read_monitor);
 	if (!err)
 		err = device_refind(d->device, d->nl, &link);
 	if (!err)

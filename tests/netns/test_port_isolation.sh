@@ -311,6 +311,27 @@ not_accepted() {
 
 spoofed_more() { [ "$(counter "$A" drop=spoofed)" -gt "$1" ]; } # BEFORE
 
+# ---- somebody opens the lane end
+
+is_closed() { grep -q bpf <<<"$(at a tc filter show dev "$(lane_end)" ingress)"; }
+
+opened() {
+	local text='after the qdisc was deleted'
+	if ! is_closed; then
+		pass "$text: (closed by nftables, which nobody else can take away)"
+		return
+	fi
+	check "$text: it can be" at a tc qdisc del dev "$(lane_end)" clsact
+	check "$text: closed again" eventually 10 is_closed
+	check "$text: told" eventually 10 grep -q 'closed again' "$work/$A.log"
+	hostile_frames "$(mac_of a "$(lane_end)")"
+	socket_start
+	wire_start opened
+	check "$text: what goes into the overlay comes out of it" frames_pass p b "$work/hostile"
+	capture_stop
+	judge "$text" opened
+}
+
 # ---- the lane's sudden end
 
 # What a killed lane leaves must not be a hole.
@@ -344,5 +365,6 @@ hairpin
 own_address
 not_sent
 not_accepted
+opened
 crashed
 finish
