@@ -274,11 +274,12 @@ print(f"{'':24s} {'Gbit/s':>7s} {'lowest':>7s} {'highest':>7s} {'ratio':>6s} {'r
 for cell, runs in cells.items():
     what, way = cell.rsplit("/", 1)
     other = median.get("wireguard-go/" + way)
+    ratio = f"{median[cell] / other:.1f}x" if other else "-"
     rates = [r[0] for r in runs]
     resent = sum(r[1] for r in runs) / max(sum(r[2] for r in runs), 1)
     cpu = statistics.median(r[3] / r[4] for r in runs)
     busy = statistics.median(r[5] for r in runs)
     print(f"{what.replace('_', ' ') + ', ' + way:24s} {median[cell]:7.3f} {min(rates):7.3f} {max(rates):7.3f} "
-          f"{median[cell] / other:5.1f}x {resent:12.4%} {cpu:10.3f} {busy:5.0%}")
+          f"{ratio:>6s} {resent:12.4%} {cpu:10.3f} {busy:5.0%}")
 PYTHON
 }
