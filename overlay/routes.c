@@ -37,7 +37,7 @@ bool route_same_entry(const struct route *a, const struct route *b)
 
 bool route_equal(const struct route *a, const struct route *b)
 {
-	return route_same_entry(a, b) && a->protocol == b->protocol &&
+	return !a->odd && !b->odd && route_same_entry(a, b) && a->protocol == b->protocol &&
 	       a->unreachable == b->unreachable && (a->unreachable || same_way(a, b));
 }
 

@@ -30,6 +30,8 @@ struct route {
 	uint32_t metric;      /* 0: IPv4 none, IPv6 the kernel makes 1024 of it */
 	uint8_t protocol;
 	bool unreachable; /* RTN_UNREACHABLE: then no device, no way */
+	bool odd;	  /* listed only: has what is not told here (another type, another
+			   * encapsulation); equal to none */
 	int oif;
 	struct ip_addr via; /* may be none, or of the other family (RTA_VIA) */
 	bool onlink;	    /* @via need not be on a network of @oif */
@@ -56,10 +58,10 @@ int route_put(struct nl_batch *b, const struct route *route, void *cookie);
 int route_remove(struct nl_batch *b, const struct route *route, void *cookie);
 
 /*
- * Those with @protocol of both families, in all tables. @fn returns 0 to go on, else
- * that ends the list and is returned. Routes with several next hops come with the
- * first; those that struct route cannot tell (of another type, by TOS, by source, with
- * another encapsulation) do not come. May show one twice (nl_call()).
+ * Those with @protocol, or with 0 all, of both families, in all tables. @fn returns 0 to go on,
+ * else that ends the list and is returned. Routes with several next hops come with the first; those
+ * to this host and to groups, and those by TOS or source do not come. May show one twice
+ * (nl_call()).
  */
 typedef int (*route_fn)(const struct route *route, void *arg);
 int route_list(struct nl *nl, uint8_t protocol, route_fn fn, void *arg);

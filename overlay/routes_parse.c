@@ -40,7 +40,7 @@ static int on_route(const struct nlmsghdr *nlh, void *arg)
 	const struct route_list *list = arg;
 	struct route route;
 
-	if (!route_parse(nlh, &route) || route.protocol != list->protocol)
+	if (!route_parse(nlh, &route) || (list->protocol && route.protocol != list->protocol))
 		return 0;
 	return list->fn(&route, list->arg);
 }
@@ -75,6 +75,7 @@ bool route_parse(const struct nlmsghdr *nlh, struct route *ret)
 		.table = rt->rtm_table,
 		.protocol = rt->rtm_protocol,
 		.unreachable = rt->rtm_type == RTN_UNREACHABLE,
+		.odd = rt->rtm_type != RTN_UNREACHABLE && rt->rtm_type != RTN_UNICAST,
 	};
 	hop.onlink = rt->rtm_flags & RTNH_F_ONLINK;
 	while ((attr = nl_attrs_next(&attrs)))
@@ -89,7 +90,7 @@ bool route_parse(const struct nlmsghdr *nlh, struct route *ret)
 		route.via = hop.via;
 		route.onlink = hop.onlink;
 		if (hop.encap && !read_encap(&hop, &route.encap))
-			return false;
+			route.odd = true;
 	}
 	*ret = route;
 	return true;
@@ -97,9 +98,17 @@ bool route_parse(const struct nlmsghdr *nlh, struct route *ret)
 
 static bool is_ours_to_tell(const struct rtmsg *rt)
 {
-	return (rt->rtm_family == AF_INET || rt->rtm_family == AF_INET6) &&
-	       (rt->rtm_type == RTN_UNICAST || rt->rtm_type == RTN_UNREACHABLE) && !rt->rtm_tos &&
-	       !rt->rtm_src_len && !(rt->rtm_flags & RTM_F_CLONED);
+	switch (rt->rtm_type) {
+	case RTN_UNICAST:
+	case RTN_UNREACHABLE:
+	case RTN_BLACKHOLE:
+	case RTN_PROHIBIT:
+	case RTN_THROW:
+		return (rt->rtm_family == AF_INET || rt->rtm_family == AF_INET6) && !rt->rtm_tos &&
+		       !rt->rtm_src_len && !(rt->rtm_flags & RTM_F_CLONED);
+	default:
+		return false;
+	}
 }
 
 static void take_addr(const struct nlattr *attr, struct ip_addr *ret)

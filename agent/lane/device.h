@@ -29,7 +29,7 @@ enum device_choice { DEVICE_AUTO, DEVICE_TAP, DEVICE_TUN };
 struct device_args {
 	const char *name;
 	enum device_choice choice;
-	int tun_fd; /* WG_TUN_FD, or -1 */
+	int tun_fd;   /* WG_TUN_FD, or -1 */
 	bool persist; /* the device outlives us, and is taken over with MTU and MAC */
 	bool vnet_hdr;
 	bool want_tunnel_gso; /* auto takes a TAP only for these */

@@ -36,7 +36,7 @@ int stampfile_open(struct stampfile *f, const char *path, struct tai64n_clock *c
 	*f = (struct stampfile){.path = ""};
 	if (strlen(path) >= sizeof(f->path))
 		return -ENAMETOOLONG;
-	strcpy(f->path, path);
+	memcpy(f->path, path, strlen(path) + 1);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;

@@ -19,9 +19,11 @@
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
 #include "overlay/nl.h"
+#include "overlay/owner.h"
 #include "overlay/tun.h"
 
 enum { LO = 1, WAIT_MS = 2000, N_EVENTS_MAX = 512 };
@@ -284,6 +286,123 @@ static void test_route_and_rule_events(void **state)
 	end(&f);
 }
 
+static int change_neighbour(struct fixture *f, uint16_t type, uint16_t nud, uint8_t protocol,
+			    int ifindex)
+{
+	static const uint8_t addr[4] = {192, 0, 2, 77}, mac[6] = {2, 0, 0, 0, 0, 1};
+	struct ndmsg *ndm;
+	union request req;
+
+	memset(&req, 0, sizeof(req));
+	mnl_nlmsg_put_header(&req);
+	req.nlh.nlmsg_type = type;
+	req.nlh.nlmsg_flags = type == RTM_NEWNEIGH ? NLM_F_CREATE | NLM_F_REPLACE : 0;
+	ndm = mnl_nlmsg_put_extra_header(&req.nlh, sizeof(*ndm));
+	ndm->ndm_family = AF_INET;
+	ndm->ndm_ifindex = ifindex;
+	ndm->ndm_state = nud;
+	mnl_attr_put(&req.nlh, NDA_DST, sizeof(addr), addr);
+	if (type == RTM_NEWNEIGH)
+		mnl_attr_put(&req.nlh, NDA_LLADDR, sizeof(mac), mac);
+	if (protocol)
+		mnl_attr_put_u8(&req.nlh, NDA_PROTOCOL, protocol);
+	return nl_call(f->nl, &req.nlh, NULL, NULL);
+}
+
+/* What we put is told of when it goes, what was learned is not, and nothing is to who
+ * did not ask. */
+static void test_neighbour_events(void **state)
+{
+	const struct tun_open_args args = {.name = "sl%d", .kind = TUN_KIND_TAP};
+	const struct link_change up = {.set_up = true, .up = true};
+	struct fixture f;
+	struct tun tun;
+	int ifindex;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(tun_open(&args, &tun), 0);
+	ifindex = (int)if_nametoindex(tun.name);
+	assert_int_equal(link_set(f.nl, ifindex, &up), 0);
+	assert_int_equal(change_neighbour(&f, RTM_NEWNEIGH, NUD_PERMANENT, OWNER_PROTOCOL, ifindex),
+			 0);
+	assert_int_equal(change_neighbour(&f, RTM_DELNEIGH, 0, 0, ifindex), 0);
+	forget(&f);
+
+	assert_int_equal(monitor_watch_neighbours(f.m), 0);
+	assert_int_equal(change_neighbour(&f, RTM_NEWNEIGH, NUD_STALE, 0, ifindex), 0);
+	assert_int_equal(change_neighbour(&f, RTM_DELNEIGH, 0, 0, ifindex), 0);
+	assert_int_equal(monitor_read(f.m, keep, &f.events), 0);
+	assert_null(find(&f.events, MONITOR_NEIGH, AF_INET, ifindex));
+
+	assert_int_equal(change_neighbour(&f, RTM_NEWNEIGH, NUD_PERMANENT, OWNER_PROTOCOL, ifindex),
+			 0);
+	assert_int_equal(monitor_read(f.m, keep, &f.events), 0);
+	assert_null(find(&f.events, MONITOR_NEIGH, AF_INET, ifindex));
+	assert_int_equal(change_neighbour(&f, RTM_DELNEIGH, 0, 0, ifindex), 0);
+	wait_for(&f, MONITOR_NEIGH, AF_INET, ifindex);
+	close(tun.fd);
+	end(&f);
+}
+
+static const struct neighbour_case {
+	const char *what;
+	uint16_t type, state;
+	uint8_t flags;
+	unsigned protocol;
+	size_t protocol_len;
+	unsigned cut;
+	bool want;
+} neighbour_cases[] = {
+	{"learned", RTM_DELNEIGH, NUD_REACHABLE, NTF_SELF, 0, 0, 0, false},
+	{"failed", RTM_DELNEIGH, NUD_FAILED, 0, 0, 0, 0, false},
+	{"permanent", RTM_DELNEIGH, NUD_PERMANENT, 0, 0, 0, 0, true},
+	{"learned elsewhere", RTM_DELNEIGH, NUD_REACHABLE, NTF_SELF | NTF_EXT_LEARNED, 0, 0, 0,
+	 true},
+	{"ours", RTM_DELNEIGH, NUD_FAILED, 0, OWNER_PROTOCOL, 1, 0, true},
+	{"another's", RTM_DELNEIGH, NUD_FAILED, 0, 17, 1, 0, false},
+	{"a protocol of 2 bytes", RTM_DELNEIGH, NUD_FAILED, 0, OWNER_PROTOCOL, 2, 0, false},
+	{"cut protocol", RTM_DELNEIGH, NUD_PERMANENT, 0, OWNER_PROTOCOL, 1, 4, false},
+	{"cut header", RTM_DELNEIGH, NUD_PERMANENT, 0, 0, 0, 1, false},
+	{"new", RTM_NEWNEIGH, NUD_PERMANENT, 0, OWNER_PROTOCOL, 1, 0, false},
+};
+
+static void test_parse_neighbour(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(neighbour_cases) / sizeof(neighbour_cases[0]); i++) {
+		const struct neighbour_case *c = &neighbour_cases[i];
+		const uint8_t protocol[2] = {(uint8_t)c->protocol};
+		struct monitor_event ev = {.ifindex = 4711};
+		struct nlmsghdr *exact;
+		struct ndmsg *ndm;
+		union request req;
+		bool known;
+
+		memset(&req, 0, sizeof(req));
+		mnl_nlmsg_put_header(&req);
+		req.nlh.nlmsg_type = c->type;
+		ndm = mnl_nlmsg_put_extra_header(&req.nlh, sizeof(*ndm));
+		ndm->ndm_family = AF_BRIDGE;
+		ndm->ndm_ifindex = 5;
+		ndm->ndm_state = c->state;
+		ndm->ndm_flags = c->flags;
+		if (c->protocol_len)
+			mnl_attr_put(&req.nlh, NDA_PROTOCOL, c->protocol_len, protocol);
+		req.nlh.nlmsg_len -= c->cut;
+		exact = malloc(req.nlh.nlmsg_len);
+		assert_non_null(exact);
+		memcpy(exact, &req, req.nlh.nlmsg_len);
+		known = monitor_parse(exact, &ev);
+		free(exact);
+
+		if (known != c->want || (known && ev.kind != MONITOR_NEIGH))
+			fail_msg("%s: %d", c->what, known);
+		assert_int_equal(ev.ifindex, known ? 5 : 4711);
+		assert_int_equal(ev.family, known ? AF_BRIDGE : 0);
+	}
+}
+
 static void test_overrun(void **state)
 {
 	const int small = 4096;
@@ -445,6 +564,8 @@ int main(void)
 		cmocka_unit_test(test_link_events),
 		cmocka_unit_test(test_addr_events),
 		cmocka_unit_test(test_route_and_rule_events),
+		cmocka_unit_test(test_neighbour_events),
+		cmocka_unit_test(test_parse_neighbour),
 		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_foreign_sender_ignored),
 		cmocka_unit_test(test_parse),
