@@ -115,14 +115,21 @@ static void on_device_event(const struct monitor_event *ev, void *arg)
 		refind_device(d);
 }
 
+/* libuv stops to watch a socket with an error, and lost events are one. */
+static void watch_on(uv_poll_t *poll, int status, uv_poll_cb cb)
+{
+	if (status < 0 && !uv_is_closing((uv_handle_t *)poll))
+		uv_poll_start(poll, UV_READABLE, cb);
+}
+
 static void read_monitor(uv_poll_t *poll, int status, int events)
 {
 	struct daemon *d = poll->data;
 
-	(void)status;
 	(void)events;
 	lane_refresh_clock(&d->lane);
 	monitor_read(d->monitor, on_event, d);
+	watch_on(poll, status, read_monitor);
 }
 
 static void read_device_monitor(uv_poll_t *poll, int status, int events)
@@ -130,10 +137,10 @@ static void read_device_monitor(uv_poll_t *poll, int status, int events)
 	struct daemon *d = poll->data;
 	struct monitor *reading = d->device_monitor;
 
-	(void)status;
 	(void)events;
 	lane_refresh_clock(&d->lane);
 	monitor_read(reading, on_device_event, d);
+	watch_on(poll, status, read_device_monitor);
 }
 
 /* Netlink sockets of the namespace behind @netns_fd: a socket belongs to the

@@ -57,6 +57,30 @@ leaves_nothing() { # NAMESPACE DEVICE
 	! ip -n "$id-$1" link show "$2" 2>/dev/null
 }
 
+# Its netlink socket overflows while it stands still: it reads everything anew, and
+# goes on to listen.
+overrun() {
+	local n end
+	daemon_start tun a "$A"
+	"$repo/packaging/sealane-port" "$A" add ov0 vtep 10.9.0.1 vni 42
+	end=$(ip -n "$id-a" -o link show | sed -n 's/^[0-9]*: \(slport[0-9]*\)@.*/\1/p')
+	for ((n = 0; n < 30000; n++)); do
+		printf 'route add 10.%d.%d.%d/32 dev lo\n' $((100 + n / 65536)) $((n / 256 % 256)) $((n % 256))
+	done >"$work/routes"
+	kill -s STOP "${daemon_pid[$A]}"
+	ip -n "$id-a" -batch "$work/routes"
+	ip -n "$id-a" link set "$A" mtu 1300
+	kill -s CONT "${daemon_pid[$A]}"
+	check 'lost events: what they told of is known' eventually 10 control_has "$A" mtu=1300
+	ip -n "$id-a" link set "$A" mtu 1310
+	check 'lost events: later ones are heard' eventually 10 control_has "$A" mtu=1310
+	at a tc qdisc delete dev "$end" clsact
+	check 'lost events: those of other devices, too' eventually 10 grep -q 'closed again' "$work/$A.log"
+	daemon_stop "$A"
+	sed -i 's/add/delete/' "$work/routes"
+	ip -n "$id-a" -batch "$work/routes"
+}
+
 # ---- what is done to the device
 
 mtu() { # KIND
@@ -411,4 +435,5 @@ watched_start
 background
 refusals
 taken_ports
+overrun
 finish
