@@ -91,11 +91,13 @@ symbols_cases() {
 # The files that names.sh compares, as they are, with one line more or less.
 names_case() { # pass|fail WHAT FILE SED-SCRIPT
 	local folder file
-	for folder in agent/lane offload packaging/man; do
+	for folder in agent/{lane,node,cli} offload packaging/{man,completion}; do
 		mkdir -p "$tree/$folder"
 	done
-	for file in agent/sealaned.c agent/lane/{drop,stats}.h agent/lane/{capability,offloads}.c offload/policy.h \
-		packaging/{sealaned.env,man/sealaned.8}; do
+	for file in agent/{sealaned,sealane}.c agent/lane/{drop,stats}.h agent/lane/{capability,offloads}.c \
+		agent/node/{agent,config_table}.c agent/cli/{cli,options,agent_doc}.c offload/policy.h \
+		packaging/{sealaned.env,sealane-agent.env,completion/sealane.bash} \
+		packaging/man/{sealaned.8,sealane.8,sealane.yaml.5}; do
 		cp "$lint/../../$file" "$tree/$file"
 	done
 	sed -i "$4" "$tree/$3"
@@ -111,6 +113,15 @@ names_cases() {
 	names_case fail 'a counter that does not exist' packaging/man/sealaned.8 's/^[.]It Li udp_reads/&\n.It Li udp_rides/'
 	names_case fail 'a variable that does not exist' packaging/sealaned.env '1i #SEALANE_DISABLE_ALL=1'
 	names_case fail 'a switch missing from the file' packaging/sealaned.env '/SEALANE_DISABLE_SIMD/d'
+	names_case fail 'a key without its variable in the file' packaging/sealane-agent.env '/SEALANE_LANE_MTU/d'
+	names_case fail 'a variable of the agent that is not told of' agent/node/config_table.c 's/SEALANE_LANE_MTU/SEALANE_LANE_SIZE/'
+	names_case fail 'a variable missing from the manual' packaging/man/sealane.yaml.5 '/SEALANE_LANE_MTU/d'
+	names_case fail 'a variable that the agent does not read' packaging/sealane-agent.env '1i #SEALANE_LANE_NAME=x'
+	names_case fail 'a command that is not told of' agent/cli/cli.c 's/{"drops", cmd/{"losses", cmd/'
+	names_case fail 'a command missing from the completion' packaging/completion/sealane.bash 's/ drops / /; s/drops)/losses)/'
+	names_case fail 'a command that does not exist' packaging/man/sealane.8 's/^[.]It Cm drops/&\n.It Cm top/'
+	names_case fail 'an option that is not told of' agent/cli/options.c 's/{"force",/{"anyway",/'
+	names_case fail 'an option that does not exist' packaging/man/sealane.8 's/^[.]It Fl -all/&\n.It Fl -none/'
 }
 
 fresh_tree

@@ -6,6 +6,7 @@
  */
 #include "overlay/tunnel.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <libmnl/libmnl.h>
@@ -393,6 +396,32 @@ static void test_create_bareudp(void **state)
 	end(nl);
 }
 
+/* A socket that has the port lets a device be made, but not come up. */
+static void test_port_of_socket(void **state)
+{
+	static const struct tunnel *const tunnels[] = {&vxlan, &geneve, &bareudp};
+	static const struct link_change up = {.set_up = true, .up = true};
+	struct nl *nl = begin();
+	int fd, ifindex;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tunnels) / sizeof(tunnels[0]); i++) {
+		const struct sockaddr_in any = {.sin_family = AF_INET,
+						.sin_port = htons(tunnels[i]->udp_port)};
+
+		if (tunnels[i]->type != TUNNEL_VXLAN && is_refused(nl, tunnels[i]))
+			continue;
+		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
+		assert_int_equal(tunnel_create(nl, tunnels[i], &ifindex), 0);
+		assert_int_equal(link_set(nl, ifindex, &up), -EADDRINUSE);
+		close(fd);
+		assert_int_equal(link_set(nl, ifindex, &up), 0);
+		assert_int_equal(link_delete(nl, ifindex), 0);
+	}
+	end(nl);
+}
+
 static void test_create_taken(void **state)
 {
 	struct nl *nl = begin();
@@ -612,6 +641,7 @@ int main(void)
 		cmocka_unit_test(test_create_vxlan_over_device),
 		cmocka_unit_test(test_create_geneve),
 		cmocka_unit_test(test_create_bareudp),
+		cmocka_unit_test(test_port_of_socket),
 		cmocka_unit_test(test_create_taken),
 		cmocka_unit_test(test_create_refused),
 		cmocka_unit_test(test_find),

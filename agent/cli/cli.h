@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sealane command: a table of commands, one file each (cmd_*.c). It looks at what
+ * agent, lane and kernel tell; only cleanup changes anything. One thread.
+ */
+#ifndef SEALANE_CLI_CLI_H
+#define SEALANE_CLI_CLI_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "options.h"
+
+enum cli_exit { CLI_FINE = 0, CLI_WRONG = 1, CLI_USAGE = 2 };
+
+struct cli {
+	struct options options;
+	FILE *out, *err;
+	int64_t now_s; /* since 1970 */
+};
+
+/* main() of the command, with its streams. Returns the exit status. */
+int cli_main(int argc, char **argv, FILE *out, FILE *err);
+
+/* The commands. Each prints and returns an enum cli_exit. */
+int cmd_status(const struct cli *cli);
+int cmd_peers(const struct cli *cli);
+int cmd_drops(const struct cli *cli);
+int cmd_doctor(const struct cli *cli);
+int cmd_genkey(const struct cli *cli);
+int cmd_pubkey(const struct cli *cli);
+int cmd_cleanup(const struct cli *cli);
+int cmd_version(const struct cli *cli);
+
+#endif

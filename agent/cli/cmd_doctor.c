@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sealane doctor: fetches what doctor.h looks at. */
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "agent/node/agent.h"
+#include "agent/node/config.h"
+#include "cli.h"
+#include "doctor.h"
+#include "json_out.h"
+#include "overlay/nl.h"
+#include "overlay/route.h"
+#include "overlay/tunnel.h"
+#include "view.h"
+
+/* More would tell nothing more. */
+enum { PREFIXES_ASKED = 256, STATUS_LEN = 8192 };
+
+struct visit {
+	const struct view *view;
+	struct findings *f;
+	struct nl *nl;
+	struct doctor_kernel kernel;
+	struct doctor_device *devices;
+	size_t n, room;
+};
+
+/* ---- Devices ---- */
+
+static enum doctor_role role_of(const struct view *v, const struct bigtcp *b)
+{
+	const struct lane_item *port;
+	size_t cursor = 0;
+
+	if (!strcmp(b->kind, "vxlan") || !strcmp(b->kind, "geneve") || !strcmp(b->kind, "bareudp"))
+		return DOCTOR_TUNNEL;
+	if (v->has_lane && !strcmp(b->name, v->lane))
+		return DOCTOR_LANE;
+	while ((port = lane_doc_next_port(&v->control, &cursor)))
+		if (!strcmp(port->value, b->name))
+			return DOCTOR_PORT;
+	return DOCTOR_OTHER;
+}
+
+static int take_device(const struct bigtcp *b, void *arg)
+{
+	struct visit *visit = arg;
+
+	if (visit->n == visit->room) {
+		const size_t room = visit->room ? 2 * visit->room : 32;
+		struct doctor_device *list = reallocarray(visit->devices, room, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		visit->devices = list;
+		visit->room = room;
+	}
+	visit->devices[visit->n++] = (struct doctor_device){.limits = *b,
+							    .role = role_of(visit->view, b)};
+	return 0;
+}
+
+static struct doctor_device *find_device(struct visit *visit, int ifindex)
+{
+	for (size_t i = 0; i < visit->n; i++)
+		if (visit->devices[i].limits.ifindex == ifindex)
+			return &visit->devices[i];
+	return NULL;
+}
+
+/* Of our marked devices, the veths are the lane's ends of ports. */
+static int take_owned(int ifindex, const char *name, const char *kind, void *arg)
+{
+	struct doctor_device *d = find_device(arg, ifindex);
+
+	(void)name;
+	if (d && !strcmp(kind, "veth"))
+		d->role = DOCTOR_PORT_LANE;
+	return 0;
+}
+
+static void look_below(struct visit *visit, struct doctor_device *d)
+{
+	const struct doctor_device *lower;
+	struct tunnel_found found;
+
+	if (d->role != DOCTOR_TUNNEL || tunnel_find(visit->nl, d->limits.name, &found) ||
+	    !found.is_tunnel)
+		return;
+	lower = find_device(visit, found.tunnel.link);
+	d->on_tun = lower && !strcmp(lower->limits.kind, "tun");
+}
+
+static void look_at_devices(struct visit *visit)
+{
+	int err = bigtcp_list(visit->nl, take_device, visit);
+
+	if (!err)
+		err = tunnel_list_owned(visit->nl, take_owned, visit);
+	if (err) {
+		finding_add(visit->f, FINDING_WRONG, "devices", "cannot be listed: %s",
+			    strerror(-err));
+		return;
+	}
+	for (size_t i = 0; i < visit->n; i++)
+		look_below(visit, &visit->devices[i]);
+	doctor_limits(visit->devices, visit->n, &visit->kernel, visit->f);
+}
+
+/* ---- Ways back ---- */
+
+/* Does an answer to the peer's @prefix leave by another device than @lane? */
+static bool leads_elsewhere(struct nl *nl, const char *prefix, int lane)
+{
+	struct ip_prefix p, network;
+	struct route_way way;
+	int err;
+
+	/* Half of the internet may well have other ways, too. */
+	if (!ip_prefix_parse(prefix, &p) || p.addr.len != 4 || p.len < 8)
+		return false;
+	network = ip_prefix_network(&p);
+	if (p.len < 31)
+		network.addr.bytes[3] |= 1; /* a host, not the broadcast address of old */
+	err = route_get_way(nl, AF_INET, network.addr.bytes, 0, &way);
+	if (err)
+		return err == -ENETUNREACH || err == -EHOSTUNREACH;
+	return !way.local && way.oif != lane;
+}
+
+static void look_at_ways(struct visit *visit)
+{
+	const int lane = (int)if_nametoindex(visit->view->lane);
+	const struct wg_doc *wg = &visit->view->wg;
+	const char *example = NULL;
+	size_t n = 0, asked = 0;
+
+	for (size_t i = 0; lane && i < wg->n_peers; i++) {
+		for (size_t j = 0; j < wg->peers[i].n_allowed_ips; j++) {
+			if (asked++ == PREFIXES_ASKED)
+				break;
+			if (!leads_elsewhere(visit->nl, wg->peers[i].allowed_ips[j], lane))
+				continue;
+			if (!n++)
+				example = wg->peers[i].allowed_ips[j];
+		}
+	}
+	doctor_rp_filter("", visit->view->lane, n, example, visit->f);
+}
+
+/* ---- Files ---- */
+
+static void add_config_faults(const struct config_faults *faults, struct findings *f)
+{
+	const char *line = faults->text;
+
+	while (line && *line) {
+		const int len = (int)strcspn(line, "\n");
+
+		finding_add(f, FINDING_WRONG, "config", "%.*s", len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+/* What the agent reads, or would read. */
+static void look_at_config(struct visit *visit)
+{
+	const char *path = agent_text(visit->view->agent.root, "config_file");
+	struct config_faults faults = {0};
+	struct config *config = NULL;
+	int err;
+
+	if (!path)
+		path = AGENT_CONFIG_PATH;
+	err = config_load(path, getenv, &config, &faults);
+	/* A lane needs no agent, nor an agent's file. */
+	if (!err)
+		finding_add(visit->f, FINDING_RIGHT, "config", "%s is well", path);
+	else if (access(path, F_OK) < 0 && !visit->view->has_agent)
+		finding_add(visit->f, FINDING_NOTE, "config", "no %s", path);
+	else if (faults.text)
+		add_config_faults(&faults, visit->f);
+	else
+		finding_add(visit->f, FINDING_WRONG, "config", "%s: %s", path, strerror(-err));
+	doctor_modules("", visit->kernel.release, config, visit->view, visit->f);
+	if (config)
+		doctor_key(config->node.private_key_file, visit->f);
+	config_free(config);
+	config_faults_free(&faults);
+}
+
+static void look_at_process(struct visit *visit)
+{
+	char path[64], text[STATUS_LEN];
+	size_t len, cursor = 0;
+	FILE *file = NULL;
+
+	if (!visit->view->has_lane)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)visit->view->lane_pid);
+	if (visit->view->lane_pid > 0)
+		file = fopen(path, "re");
+	len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[len] = '\0';
+	if (file)
+		fclose(file);
+	doctor_lane_process(len ? text : NULL,
+			    lane_doc_next_port(&visit->view->control, &cursor) != NULL, visit->f);
+}
+
+/* ---- The round ---- */
+
+static void read_kernel(struct utsname *uts, struct doctor_kernel *ret)
+{
+	if (uname(uts) < 0)
+		snprintf(uts->release, sizeof(uts->release), "unknown");
+	*ret = (struct doctor_kernel){
+		.release = uts->release,
+		.forwards4 = doctor_sysctl("", "/proc/sys/net/ipv4/ip_forward", 0) > 0,
+		.forwards6 = doctor_sysctl("", "/proc/sys/net/ipv6/conf/all/forwarding", 0) > 0,
+	};
+	doctor_parse_release(uts->release, &ret->major, &ret->minor);
+}
+
+static void make_round(const struct view *view, int64_t now_s, struct findings *f)
+{
+	struct visit visit = {.view = view, .f = f};
+	struct utsname uts;
+	int err;
+
+	read_kernel(&uts, &visit.kernel);
+	doctor_kernel(&visit.kernel, f);
+	doctor_agent(view, f);
+	doctor_lane(view, now_s, f);
+	look_at_process(&visit);
+	look_at_config(&visit);
+	err = nl_open(&visit.nl);
+	if (err) {
+		finding_add(f, FINDING_WRONG, "kernel", "no netlink: %s", strerror(-err));
+		return;
+	}
+	look_at_devices(&visit);
+	look_at_ways(&visit);
+	nl_close(visit.nl);
+	free(visit.devices);
+}
+
+int cmd_doctor(const struct cli *cli)
+{
+	struct findings f = {0};
+	struct view view;
+	int status;
+
+	view_open(cli->options.lane, &view);
+	make_round(&view, cli->now_s, &f);
+	status = f.failed || findings_count(&f, FINDING_WRONG) ? CLI_WRONG : CLI_FINE;
+	if (cli->options.given & OPTION_JSON)
+		json_out(json_pack("{s:b, s:o}", "fine", status == CLI_FINE, "findings",
+				   findings_json(&f)),
+			 cli->out);
+	else
+		findings_print(&f, cli->options.given & OPTION_VERBOSE, cli->out);
+	findings_free(&f);
+	view_close(&view);
+	return status;
+}

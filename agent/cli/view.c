@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/node/lane_client.h"
+#include "agent/node/status.h"
+#include "term.h"
+
+/* ---- The agent ---- */
+
+void view_index_names(struct view *v)
+{
+	const json_t *peer;
+
+	v->names = json_object();
+	for (size_t i = 0; (peer = agent_item(v->agent.root, "peers", i)); i++) {
+		const char *key = agent_text(peer, "public_key");
+
+		/* Without memory a name is missing. */
+		if (key)
+			(void)json_object_set(v->names, key, json_object_get(peer, "name"));
+	}
+}
+
+static void open_agent(struct view *v)
+{
+	const char *path = agent_doc_path();
+	const int err = agent_doc_fetch(path, &v->agent);
+
+	v->has_agent = !err;
+	if (!err) {
+		view_index_names(v);
+		return;
+	}
+	if (err == -ENOENT || err == -ECONNREFUSED) {
+		snprintf(v->agent_why, sizeof(v->agent_why), "not running (nothing answers on %s)",
+			 path);
+		return;
+	}
+	/* Who may not ask cannot tell that something is wrong. */
+	v->agent_broken = err != -EACCES && err != -EPERM;
+	snprintf(v->agent_why, sizeof(v->agent_why), "%s: %s", path,
+		 err == -EPROTO ? "what answers there is no agent's status" : strerror(-err));
+}
+
+/* ---- Which lane ---- */
+
+static bool answers(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	bool yes;
+	int fd;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return false;
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	/* Anything but these two is a socket that somebody listens on. */
+	yes = !connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) ||
+	      (errno != ECONNREFUSED && errno != ENOENT);
+	close(fd);
+	return yes;
+}
+
+/* "sl0" of "sl0.sock"; false: no control socket's name. The agent's is in the same folder. */
+static bool lane_of_file(const char *file, char ret[IFNAMSIZ])
+{
+	static const char suffix[] = ".sock";
+	const char *agents = strrchr(STATUS_SOCKET, '/') + 1;
+	const size_t suffix_len = sizeof(suffix) - 1, len = strlen(file);
+
+	if (!strcmp(file, agents) || len <= suffix_len || len - suffix_len >= IFNAMSIZ ||
+	    strcmp(file + len - suffix_len, suffix) != 0)
+		return false;
+	memcpy(ret, file, len - suffix_len);
+	ret[len - suffix_len] = '\0';
+	return true;
+}
+
+/* Number of lanes that answer; the last one's name is in @ret. */
+static unsigned find_lanes(char ret[IFNAMSIZ])
+{
+	DIR *folder = opendir(VIEW_LANE_FOLDER);
+	char name[IFNAMSIZ], path[sizeof(VIEW_LANE_FOLDER) + IFNAMSIZ + 8];
+	const struct dirent *entry;
+	unsigned n = 0;
+
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder))) {
+		if (!lane_of_file(entry->d_name, name))
+			continue;
+		snprintf(path, sizeof(path), VIEW_LANE_FOLDER "/%s.sock", name);
+		if (!answers(path))
+			continue;
+		memcpy(ret, name, IFNAMSIZ);
+		n++;
+	}
+	closedir(folder);
+	return n;
+}
+
+/* False: v->lane_why tells. */
+static bool choose_lane(struct view *v, const char *wanted)
+{
+	unsigned n;
+
+	if (!wanted)
+		wanted = agent_text(agent_part(v->agent.root, "lane"), "interface");
+	if (wanted && *wanted && strlen(wanted) < IFNAMSIZ && !strchr(wanted, '/')) {
+		snprintf(v->lane, sizeof(v->lane), "%s", wanted);
+		return true;
+	}
+	n = find_lanes(v->lane);
+	if (n == 1)
+		return true;
+	v->lane[0] = '\0';
+	snprintf(v->lane_why, sizeof(v->lane_why), "%s",
+		 n ? "several are running: say which with --lane"
+		   : "not running (nothing answers in " VIEW_LANE_FOLDER ")");
+	return false;
+}
+
+/* ---- The lane ---- */
+
+static pid_t lane_pid(const struct lane_client *client)
+{
+	struct ucred cred = {0};
+	socklen_t len = sizeof(cred);
+	int fd = lane_client_watch_fd(client);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ? 0 : cred.pid;
+}
+
+static int ask_lane(struct view *v, struct lane_client *client)
+{
+	char err_text[LANE_CLIENT_ERR_LEN];
+	int err;
+
+	err = lane_client_ask(client, LANE_CONTROL, "get=1\n", &v->control_text, err_text);
+	if (!err)
+		err = lane_doc_parse(v->control_text, &v->control);
+	if (!err)
+		err = lane_client_ask(client, LANE_UAPI, "get=1\n", &v->wg_text, err_text);
+	if (!err)
+		err = wg_doc_parse(v->wg_text, &v->wg);
+	return err;
+}
+
+static void open_lane(struct view *v)
+{
+	struct lane_client *client = NULL;
+	int err = lane_client_open(v->lane, &client, &v->uapi_only);
+
+	if (!err) {
+		v->lane_pid = lane_pid(client);
+		err = ask_lane(v, client);
+		lane_client_close(client);
+	}
+	v->has_lane = !err;
+	if (!err)
+		return;
+	if (err == -ENOENT && v->uapi_only)
+		snprintf(v->lane_why, sizeof(v->lane_why),
+			 "a WireGuard that is not sealane's answers there; ask it with wg(8)");
+	else if (err == -ENOENT || err == -ECONNREFUSED)
+		snprintf(v->lane_why, sizeof(v->lane_why), "not running");
+	else
+		snprintf(v->lane_why, sizeof(v->lane_why), "does not answer: %s%s", strerror(-err),
+			 err == -EACCES || err == -EPERM ? " (run as root)" : "");
+}
+
+void view_open(const char *wanted, struct view *ret)
+{
+	*ret = (struct view){.has_agent = false};
+	open_agent(ret);
+	if (choose_lane(ret, wanted))
+		open_lane(ret);
+}
+
+void view_close(struct view *v)
+{
+	agent_doc_done(&v->agent);
+	lane_doc_done(&v->control);
+	wg_doc_done(&v->wg);
+	json_decref(v->names);
+	/* Wipes, too: the private key was in one of them. */
+	lane_answer_free(v->control_text);
+	lane_answer_free(v->wg_text);
+	*v = (struct view){.has_agent = false};
+}
+
+void view_complain(const struct view *v, const char *command, FILE *err)
+{
+	fprintf(err, "sealane %s: lane%s", command, *v->lane ? " " : "");
+	term_put(err, v->lane);
+	fputs(": ", err);
+	term_put(err, v->lane_why);
+	fputc('\n', err);
+}
+
+const char *view_peer_name(const struct view *v, const char *public_key)
+{
+	return agent_text(v->names, public_key);
+}

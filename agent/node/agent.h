@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node agent: owns configuration, reconciliation, status and HTTP server, the lane
+ * it may have started, and the signals. Its functions tell what is wrong by log.h.
+ * Control thread.
+ */
+#ifndef SEALANE_NODE_AGENT_H
+#define SEALANE_NODE_AGENT_H
+
+#define AGENT_CONFIG_PATH "/etc/sealane/sealane.yaml"
+
+struct agent;
+
+struct agent_args {
+	const char *config_path; /* borrowed for the agent's life */
+	char *(*getenv_fn)(const char *name);
+};
+
+/* Reads the configuration and says what is wrong with it, or that it is fine, on
+ * stderr and stdout. 0 or -errno. */
+int agent_check(const struct agent_args *args);
+
+/*
+ * Starts in this order: configuration, status socket (-EADDRINUSE: there is another
+ * agent), private key, reconciliation, lane, HTTP, signals. 0; or -errno, and why is
+ * said, after which agent_free() is due all the same.
+ */
+int agent_start(const struct agent_args *args, struct agent **ret);
+/* Until a signal ends it. */
+void agent_run(struct agent *a);
+/* Leaves lane and kernel as they are. NULL is fine. */
+void agent_free(struct agent *a);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent_internal.h"
+#include "config.h"
+#include "lane_keeper.h"
+#include "lane_process.h"
+#include "lane_value.h"
+#include "log.h"
+#include "loop.h"
+#include "reconcile.h"
+
+/* The source of all that is told */
+
+static const struct config *get_config(void *ctx)
+{
+	const struct agent *a = ctx;
+
+	return a->config;
+}
+
+static struct reconcile *get_reconcile(void *ctx)
+{
+	const struct agent *a = ctx;
+
+	return a->reconcile;
+}
+
+static const struct status_agent *get_agent(void *ctx)
+{
+	struct agent *a = ctx;
+
+	a->status.lane_pid = a->keeper ? lane_keeper_pid(a->keeper) : 0;
+	return &a->status;
+}
+
+static int ask_lane(void *ctx, enum lane_socket which, void (*take)(char *answer, void *arg),
+		    void *arg)
+{
+	struct agent *a = ctx;
+	struct lane_client *lane = a->reconcile ? reconcile_lane(a->reconcile) : NULL;
+	char err_text[LANE_CLIENT_ERR_LEN], *answer;
+	int err;
+
+	if (!lane)
+		return -ENOTCONN;
+	err = lane_client_ask(lane, which, "get=1\n", &answer, err_text);
+	if (!err) {
+		take(answer, arg);
+		lane_answer_free(answer);
+	} else if (!lane_client_usable(lane)) {
+		reconcile_lane_lost(a->reconcile, err);
+	}
+	return err;
+}
+
+void agent_status_init(struct agent *a)
+{
+	a->source = (struct status_source){
+		.config = get_config,
+		.reconcile = get_reconcile,
+		.agent = get_agent,
+		.ask_lane = ask_lane,
+		.ctx = a,
+	};
+	a->status.config_path = a->args.config_path;
+	a->status.started_s = time(NULL);
+}
+
+void agent_http_start(struct agent *a)
+{
+	char address[LANE_ENDPOINT_TEXT_LEN];
+	int err;
+
+	if (!a->config->http.on || a->http)
+		return;
+	err = http_server_start(&a->loop, &a->config->http.listen, &a->source, &a->http);
+	lane_value_format_endpoint(&a->config->http.listen, address);
+	if (!err)
+		log_info("metrics and health on http://%s", address);
+	else if (!a->http_told)
+		log_error("no metrics and health on http://%s: %s", address, strerror(-err));
+	a->http_told = err != 0;
+}
+
+/* The service manager */
+
+static void tell_status(struct agent *a)
+{
+	char reason[STATUS_REASON_LEN], line[STATUS_REASON_LEN + 64];
+
+	if (status_ready(&a->source, reason))
+		snprintf(line, sizeof(line), "lane %s, %zu overlays, %zu peers: in sync",
+			 a->config->lane.interface, a->config->n_overlays, a->config->n_peers);
+	else
+		snprintf(line, sizeof(line), "%s", reason);
+	notify_status(&a->notify, line);
+}
+
+void agent_is_ready(struct agent *a)
+{
+	int err;
+
+	if (a->is_ready)
+		return;
+	a->is_ready = true;
+	loop_timer_free(&a->ready_timer);
+	err = notify_ready(&a->notify);
+	if (err)
+		log_error("cannot tell the service manager: %s", strerror(-err));
+}
+
+bool agent_wants_lane(const struct agent *a, const char **ret_reason)
+{
+	return lane_process_wanted(&a->config->lane, a->args.getenv_fn, ret_reason);
+}
+
+void agent_status_tell(struct agent *a)
+{
+	const struct reconcile_state *s = reconcile_state(a->reconcile);
+
+	lane_keeper_there(a->keeper, s->lane_there || s->lane_uapi_only);
+	tell_status(a);
+	if (s->lane_there && s->n_passes)
+		agent_is_ready(a);
+	agent_http_start(a); /* which may have failed before */
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sync.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "overlay/link.h"
+#include "overlay/tunnel.h"
+#include "report.h"
+#include "sync_devices_internal.h"
+#include "sync_kernel.h"
+
+static void keep_lane(struct nl *nl, const struct desired *d, struct report *r, int *ret_ifindex);
+static void keep_port(struct nl *nl, const struct desired_overlay *overlay, struct report *r);
+
+void sync_devices_add(struct nl *nl, const struct desired *d, struct report *r)
+{
+	struct sync_lower lower = {.ifindex = 0};
+
+	keep_lane(nl, d, r, &lower.ifindex);
+	sync_lower_read(nl, &lower);
+	for (size_t i = 0; i < d->n_overlays; i++) {
+		if (sync_is_tunnel(&d->overlays[i]))
+			sync_tunnel_keep(nl, &d->overlays[i], &lower, r);
+		else
+			keep_port(nl, &d->overlays[i], r);
+	}
+}
+
+static void change_link(struct nl *nl, const struct link_info *is, const struct link_change *change,
+			const char *what, struct report *r)
+{
+	int err = link_set(nl, is->ifindex, change);
+
+	if (err)
+		report_fault(r, err, "device %s: %s", is->name, what);
+	else
+		report_did(r, &r->changed, "changed device %s: %s", is->name, what);
+}
+
+/* One by one: what the kernel refuses must not keep the device from being up. */
+void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct link_change *want,
+		      struct report *r)
+{
+	struct link_change change = {.set_mtu = true, .mtu = want->mtu};
+	char what[32];
+
+	snprintf(what, sizeof(what), "mtu %u", want->mtu);
+	if (want->set_mtu && is->mtu != want->mtu)
+		change_link(nl, is, &change, what, r);
+
+	change = (struct link_change){.set_mac = true};
+	memcpy(change.mac, want->mac, sizeof(change.mac));
+	if (want->set_mac && memcmp(is->mac, want->mac, sizeof(is->mac)) != 0)
+		change_link(nl, is, &change, "its MAC address", r);
+
+	change = (struct link_change){.set_up = true, .up = want->up};
+	if (want->set_up && !!(is->flags & IFF_UP) != want->up)
+		change_link(nl, is, &change, want->up ? "up" : "down", r);
+}
+
+static void mark_lane(struct nl *nl, const struct link_info *lane, struct report *r)
+{
+	int err;
+
+	/* Another alias may be there with a reason: somebody else's device, then. */
+	if (lane->alias[0])
+		return;
+	err = tunnel_mark_owned(nl, lane->ifindex);
+	if (err)
+		report_fault(r, err, "device %s: its mark", lane->name);
+	else
+		report_did(r, &r->changed, "changed device %s: marked as ours", lane->name);
+}
+
+static void keep_lane(struct nl *nl, const struct desired *d, struct report *r, int *ret_ifindex)
+{
+	const struct link_change want = {
+		.set_mtu = true, .mtu = d->lane_mtu, .set_up = true, .up = true};
+	struct link_info lane;
+	int err = link_get(nl, d->config->lane.interface, &lane);
+
+	if (err) {
+		report_fault(r, err, "device %s, the lane's", d->config->lane.interface);
+		return;
+	}
+	mark_lane(nl, &lane, r);
+	sync_link_adjust(nl, &lane, &want, r);
+	*ret_ifindex = lane.ifindex;
+}
+
+/* Whoever moved a port's device into a network namespace of their own looks after it. */
+static void keep_port(struct nl *nl, const struct desired_overlay *overlay, struct report *r)
+{
+	const struct link_change want = {
+		.set_mtu = true, .mtu = overlay->mtu, .set_up = true, .up = true};
+	struct link_info link;
+	char text[REPORT_TEXT_LEN];
+	int err = link_get(nl, overlay->config->name, &link);
+
+	if (!err) {
+		sync_link_adjust(nl, &link, &want, r);
+	} else if (err != -ENODEV) {
+		report_fault(r, err, "device %s", overlay->config->name);
+	} else if (r->log) {
+		snprintf(text, sizeof(text), "device %s is not in this network namespace",
+			 overlay->config->name);
+		r->log(text, r->log_arg);
+	}
+}
+
+/* Removal */
+
+struct owned {
+	int ifindex;
+	char name[IFNAMSIZ], kind[32];
+};
+
+static int keep_owned(int ifindex, const char *name, const char *kind, void *arg)
+{
+	struct owned owned = {.ifindex = ifindex};
+
+	snprintf(owned.name, sizeof(owned.name), "%s", name);
+	snprintf(owned.kind, sizeof(owned.kind), "%s", kind);
+	return sync_list_add(arg, &owned);
+}
+
+/* Others of ours are the lane's: its device and its ports. */
+static bool is_tunnel_kind(const char *kind)
+{
+	return !strcmp(kind, tunnel_type_name(TUNNEL_VXLAN)) ||
+	       !strcmp(kind, tunnel_type_name(TUNNEL_GENEVE)) ||
+	       !strcmp(kind, tunnel_type_name(TUNNEL_BAREUDP));
+}
+
+/* One that has become a port does not need it: it is in the port's way. */
+static bool is_desired(const struct desired *d, const char *name)
+{
+	for (size_t i = 0; i < d->n_overlays; i++) {
+		if (!strcmp(d->overlays[i].config->name, name))
+			return sync_is_tunnel(&d->overlays[i]);
+	}
+	return false;
+}
+
+void sync_devices_remove(struct nl *nl, const struct desired *d, struct report *r)
+{
+	struct sync_list list = {.item_len = sizeof(struct owned)};
+	int err = tunnel_list_owned(nl, keep_owned, &list);
+
+	if (err)
+		report_fault(r, err, "the list of our devices");
+	for (size_t i = 0; !err && i < list.n; i++) {
+		const struct owned *owned = sync_list_at(&list, i);
+		int gone;
+
+		if (!is_tunnel_kind(owned->kind) || is_desired(d, owned->name))
+			continue;
+		gone = link_delete(nl, owned->ifindex);
+		if (!gone)
+			report_did(r, &r->removed, "removed device %s", owned->name);
+		else if (gone != -ENODEV)
+			report_fault(r, gone, "removing device %s", owned->name);
+	}
+	sync_list_done(&list);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of sync_devices_add() share. */
+#ifndef SEALANE_NODE_SYNC_DEVICES_INTERNAL_H
+#define SEALANE_NODE_SYNC_DEVICES_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "overlay/link.h"
+
+struct desired_overlay;
+struct nl;
+struct report;
+
+/* Changes what of @want is not so: MTU, MAC, being up. */
+void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct link_change *want,
+		      struct report *r);
+
+/* What kernel tunnel devices are stacked on, and the kernel they are made by. */
+struct sync_lower {
+	int ifindex; /* of the lane's device, 0: there is none */
+	bool is_tun;
+	unsigned major, minor; /* kernel release */
+};
+/* All but the index, which is the caller's. */
+void sync_lower_read(struct nl *nl, struct sync_lower *lower);
+
+/* Makes, makes again, or adjusts a kernel tunnel device. */
+void sync_tunnel_keep(struct nl *nl, const struct desired_overlay *overlay,
+		      const struct sync_lower *lower, struct report *r);
+
+#endif
