@@ -22,9 +22,10 @@ leftovers() {
 	ip -o link show type vxlan
 	ip -o link show type veth
 	find /run/sealane-quickstart /var/run/wireguard /var/run/sealane -mindepth 1 2>/dev/null || true
+	find /var/lib/sealane -name 'sl[0-9]*.tai64n' 2>/dev/null || true
 	find "$work/tmp" -mindepth 1
 	# shellcheck disable=SC2009 # pgrep's patterns are too short
-	ps -eo comm= | grep -xE 'sealaned|iperf3|socat|ping' || true
+	ps -eo comm= | grep -xE 'sealaned|sealane-agent|iperf3|socat|ping' || true
 }
 
 expect_nothing_left() {
@@ -74,11 +75,13 @@ interrupted_in_silence() {
 }
 
 daemon_fails() {
-	local daemon=$work/broken
+	local daemon=$work/broken/sealaned
+	mkdir "$work/broken"
 	printf '#!/bin/sh\necho "cannot do it" >&2\nexit 1\n' >"$daemon"
 	chmod +x "$daemon"
+	ln -s "$(dirname "${SEALANED:-$repo/build/bin/sealaned}")/sealane-agent" "$work/broken/"
 	if quickstart; then fail 'succeeded without a daemon'; fi
-	expect_in_log 'FAILED at: start a lane'
+	expect_in_log 'FAILED at: start a node'
 	expect_in_log 'cannot do it'
 	expect_nothing_left 'a failing daemon'
 }
@@ -95,7 +98,7 @@ kept_and_cleaned() {
 daemon=${SEALANED:-$repo/build/bin/sealaned}
 mkdir "$work/tmp"
 succeeds
-for step in 'make two' 'start a lane' 'put a kernel' 'send TCP' 'copy a'; do
+for step in 'make two' 'make a key' 'start a node' 'send TCP' 'copy a'; do
 	interrupted_at "$step"
 done
 interrupted_in_silence
