@@ -30,8 +30,8 @@ struct route {
 	uint32_t metric;      /* 0: IPv4 none, IPv6 the kernel makes 1024 of it */
 	uint8_t protocol;
 	bool unreachable; /* RTN_UNREACHABLE: then no device, no way */
-	bool odd;	  /* listed only: has what is not told here (another type, another
-			   * encapsulation); equal to none */
+	bool odd;	  /* only listed with protocol 0: has what is not told here
+			   * (another type, another encapsulation); equal to none */
 	int oif;
 	struct ip_addr via; /* may be none, or of the other family (RTA_VIA) */
 	bool onlink;	    /* @via need not be on a network of @oif */

@@ -40,7 +40,9 @@ static int on_route(const struct nlmsghdr *nlh, void *arg)
 	const struct route_list *list = arg;
 	struct route route;
 
-	if (!route_parse(nlh, &route) || (list->protocol && route.protocol != list->protocol))
+	if (!route_parse(nlh, &route))
+		return 0;
+	if (list->protocol && (route.odd || route.protocol != list->protocol))
 		return 0;
 	return list->fn(&route, list->arg);
 }

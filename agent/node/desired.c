@@ -352,7 +352,7 @@ static int put_in_order(struct build *b, const struct member *members, size_t n_
 	if (!b->order)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_members; i++) {
-		if (memcmp(members[i].public_key, b->facts->public_key, NODE_KEY_LEN))
+		if (memcmp(members[i].public_key, b->facts->public_key, NODE_KEY_LEN) != 0)
 			b->order[b->n_order++] = &members[i];
 	}
 	qsort(b->order, b->n_order, sizeof(const struct member *), desired_claims_order);

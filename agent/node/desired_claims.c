@@ -124,8 +124,7 @@ static const char *thing_format(const struct thing *thing, char buf[static 64])
 
 	switch ((enum kind)thing->kind) {
 	case KIND_KEY:
-		strcpy(buf, "public key ");
-		key_format(thing->bytes, buf + strlen(buf));
+		key_format(thing->bytes, buf + snprintf(buf, 64, "public key "));
 		return buf;
 	case KIND_PREFIX:
 		return ip_prefix_format(&thing->prefix, buf);
@@ -166,7 +165,7 @@ static bool take(struct desired_claims *c, struct claimant by, const struct thin
 
 	if (*slot) {
 		/* This node has no quarrel with itself: what it has twice is its own. */
-		if (by.member && memcmp(&claim->owner, &by, sizeof(by)))
+		if (by.member && memcmp(&claim->owner, &by, sizeof(by)) != 0)
 			note_loss(c, by, claim);
 		return false;
 	}
@@ -244,7 +243,7 @@ static size_t unique_lines(char **lines, size_t n)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!kept || strcmp(lines[kept - 1], lines[i]))
+		if (!kept || strcmp(lines[kept - 1], lines[i]) != 0)
 			lines[kept++] = lines[i];
 	}
 	return kept;

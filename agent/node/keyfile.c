@@ -132,7 +132,7 @@ static int folder_of(const char *path, char ret[PATH_MAX])
 	if (strlen(path) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	if (!slash)
-		strcpy(ret, ".");
+		snprintf(ret, PATH_MAX, ".");
 	else
 		snprintf(ret, PATH_MAX, "%.*s", len ? len : 1, path);
 	return 0;

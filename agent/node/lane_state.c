@@ -191,7 +191,7 @@ void lane_state_done(struct lane_state *s)
 const struct lane_peer_state *lane_state_find(const struct lane_state *s,
 					      const uint8_t public_key[KEY_LEN])
 {
-	struct lane_peer_state key;
+	struct lane_peer_state key = {0};
 
 	memcpy(key.public_key, public_key, KEY_LEN);
 	return bsearch(&key, s->peers, s->n_peers, sizeof(*s->peers), compare_peers);

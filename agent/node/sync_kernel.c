@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,6 @@ bool sync_endpoint(const struct member *member, struct ip_addr *ret)
 const char *sync_ifname(int ifindex, char buf[IFNAMSIZ])
 {
 	if (!if_indextoname((unsigned)ifindex, buf))
-		strcpy(buf, "?");
+		snprintf(buf, IFNAMSIZ, "?");
 	return buf;
 }

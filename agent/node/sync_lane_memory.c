@@ -33,7 +33,7 @@ static int compare_entries(const void *a, const void *b)
 struct sync_lane_memory_entry *sync_lane_memory_find(const struct sync_lane_memory *m,
 						     const uint8_t public_key[KEY_LEN])
 {
-	struct sync_lane_memory_entry key;
+	struct sync_lane_memory_entry key = {0};
 
 	if (!m->n)
 		return NULL;

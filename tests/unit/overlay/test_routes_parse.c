@@ -373,6 +373,29 @@ static void test_parse(void **state)
 	assert_int_equal(r.oif, 3);
 }
 
+static void test_parse_odd(void **state)
+{
+	static const uint8_t types[] = {RTN_BLACKHOLE, RTN_PROHIBIT, RTN_THROW};
+	struct message m = readable();
+	struct route r, same;
+
+	(void)state;
+	assert_true(route_parse(&m.nlh, &same));
+	assert_false(same.odd);
+	for (size_t i = 0; i < sizeof(types); i++) {
+		m.rt.rtm_type = types[i];
+		assert_true(route_parse(&m.nlh, &r));
+		assert_true(r.odd);
+		assert_true(route_same_entry(&r, &same));
+		assert_false(route_equal(&r, &same));
+		assert_false(route_equal(&r, &r));
+	}
+	m = readable();
+	m.encap.type = 1; /* MPLS */
+	assert_true(route_parse(&m.nlh, &r));
+	assert_true(r.odd);
+}
+
 static void test_parse_refuses(void **state)
 {
 	struct route r, before;
@@ -400,7 +423,7 @@ static void test_parse_refuses(void **state)
 			m.rt.rtm_dst_len = 33;
 			break;
 		case 5:
-			m.rt.rtm_type = RTN_BLACKHOLE;
+			m.rt.rtm_type = RTN_LOCAL;
 			break;
 		case 6:
 			m.rt.rtm_tos = 4;
@@ -412,7 +435,7 @@ static void test_parse_refuses(void **state)
 			m.rt.rtm_flags = RTM_F_CLONED;
 			break;
 		case 9:
-			m.encap.type = 1; /* MPLS */
+			m.rt.rtm_type = RTN_MULTICAST;
 			break;
 		case 10:
 			m.encap.head.nla_len++; /* past the end */
@@ -433,7 +456,7 @@ int main(void)
 		cmocka_unit_test(test_compare),		  cmocka_unit_test(test_compare_encap),
 		cmocka_unit_test(test_compare_special),	  cmocka_unit_test(test_put_request),
 		cmocka_unit_test(test_impossible_routes), cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_refuses),
+		cmocka_unit_test(test_parse_odd),	  cmocka_unit_test(test_parse_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
