@@ -64,7 +64,7 @@ cleanup() {
 	for ns in "${namespaces[@]}"; do
 		ip netns delete "$ns" 2>/dev/null || true
 	done
-	rm -f /var/run/wireguard/"$id"*.sock /var/run/sealane/"$id"*.sock
+	rm -f /var/run/wireguard/"$id"*.sock /var/run/sealane/"$id"*.sock /var/lib/sealane/"$id"*.tai64n
 	rm -rf "$work" "/etc/netns/$id"*
 }
 

@@ -22,7 +22,7 @@ leftovers() {
 	ip -o link show type vxlan
 	ip -o link show type veth
 	find /run/sealane-quickstart /var/run/wireguard /var/run/sealane -mindepth 1 2>/dev/null || true
-	find /var/lib/sealane -name 'sl[0-9]*.tai64n' 2>/dev/null || true
+	find /var/lib/sealane -name 'sl[0-9]*.tai64n' -newer "$work/begun" 2>/dev/null || true
 	find "$work/tmp" -mindepth 1
 	# shellcheck disable=SC2009 # pgrep's patterns are too short
 	ps -eo comm= | grep -xE 'sealaned|sealane-agent|iperf3|socat|ping' || true
@@ -97,6 +97,7 @@ kept_and_cleaned() {
 
 daemon=${SEALANED:-$repo/build/bin/sealaned}
 mkdir "$work/tmp"
+: >"$work/begun"
 succeeds
 for step in 'make two' 'make a key' 'start a node' 'send TCP' 'copy a'; do
 	interrupted_at "$step"
