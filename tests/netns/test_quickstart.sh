@@ -50,7 +50,9 @@ succeeds() {
 
 interrupted_at() { # STEP [SECONDS-INTO-IT]
 	local pid n
-	TMPDIR=$work/tmp SEALANED=$daemon "$repo/packaging/quickstart" >"$work/log" 2>&1 &
+	# Emptied here: the process in the background may take its time to.
+	: >"$work/log"
+	TMPDIR=$work/tmp SEALANED=$daemon "$repo/packaging/quickstart" >>"$work/log" 2>&1 &
 	pid=$!
 	for n in {1..300}; do
 		! grep -q "^\* $1" "$work/log" 2>/dev/null || break
