@@ -104,6 +104,7 @@ void agent_config_reload(struct agent *a)
 		log_info("read %s: %zu overlays, %zu peers", a->args.config_path,
 			 a->config->n_overlays, a->config->n_peers);
 	}
+	agent_status_tell(a);
 	if (a->is_ready)
 		notify_ready(&a->notify);
 }

@@ -88,15 +88,17 @@ void agent_http_start(struct agent *a)
 
 /* The service manager */
 
+/* A reload that was refused counts as one there, for it did no harm: only here it shows. */
 static void tell_status(struct agent *a)
 {
-	char reason[STATUS_REASON_LEN], line[STATUS_REASON_LEN + 64];
+	const char *refused = a->config_error ? "new configuration refused; " : "";
+	char reason[STATUS_REASON_LEN], line[STATUS_REASON_LEN + 96];
 
 	if (status_ready(&a->source, reason))
-		snprintf(line, sizeof(line), "lane %s, %zu overlays, %zu peers: in sync",
+		snprintf(line, sizeof(line), "%slane %s, %zu overlays, %zu peers: in sync", refused,
 			 a->config->lane.interface, a->config->n_overlays, a->config->n_peers);
 	else
-		snprintf(line, sizeof(line), "%s", reason);
+		snprintf(line, sizeof(line), "%s%s", refused, reason);
 	notify_status(&a->notify, line);
 }
 

@@ -19,6 +19,7 @@ static void adjust(struct nl *nl, const struct tunnel_found *found, const struct
 		   struct report *r);
 static void keep_sizes(struct nl *nl, int ifindex, const struct config_overlay *config,
 		       const struct sync_lower *lower, struct report *r);
+static void keep_cuts(const struct tunnel *want, const struct sync_lower *lower, struct report *r);
 
 void sync_lower_read(struct nl *nl, struct sync_lower *lower)
 {
@@ -76,6 +77,7 @@ void sync_tunnel_keep(struct nl *nl, const struct desired_overlay *overlay,
 		return;
 	adjust(nl, &found, &want, r);
 	keep_sizes(nl, found.ifindex, overlay->config, lower, r);
+	keep_cuts(&want, lower, r);
 }
 
 static void tell_refused(const struct tunnel *want, int err, struct report *r)
@@ -200,4 +202,19 @@ static void keep_sizes(struct nl *nl, int ifindex, const struct config_overlay *
 	else
 		report_did(r, &r->changed, "changed device %s: superpackets of up to %u",
 			   config->name, size);
+}
+
+static void keep_cuts(const struct tunnel *want, const struct sync_lower *lower, struct report *r)
+{
+	bool changed;
+	int err;
+
+	if (tunnel_cuts_right(want->type, lower->major, lower->minor))
+		return;
+	err = tunnel_cut_before(want->name, want->outer6, &changed);
+	if (err)
+		report_fault(r, err, "device %s: its offloads", want->name);
+	else if (changed)
+		report_did(r, &r->changed,
+			   "changed device %s: superpackets are cut on their way in", want->name);
 }

@@ -222,7 +222,7 @@ static void reload(const char *more)
 }
 
 /* Starts, reads @more, and ends. */
-static void reload_once(const char *more, char *log, size_t log_len)
+static void reload_once(const char *more, char *log, size_t log_len, char *told, size_t told_len)
 {
 	struct agent *agent;
 
@@ -233,24 +233,27 @@ static void reload_once(const char *more, char *log, size_t log_len)
 	raise(SIGINT);
 	agent_run(agent);
 	agent_free(agent);
+	read_manager(told, told_len);
 	finish(log, log_len);
 }
 
 static void test_reload(void **state)
 {
-	char log[8192];
+	char log[8192], told[1024];
 
 	(void)state;
 	need_netns();
-	reload_once("overlays: [{name: ov0, vni: 1, addresses: [10.1.0.1/24]}]\n", log,
-		    sizeof(log));
+	reload_once("overlays: [{name: ov0, vni: 1, addresses: [10.1.0.1/24]}]\n", log, sizeof(log),
+		    told, sizeof(told));
 	assert_has(log, "sealane.yaml: 1 overlays, 0 peers\n");
 	assert_has_not(log, "refused");
 	assert_has_not(log, "restart");
+	assert_has_not(told, "refused");
 
-	reload_once("what: 1\n", log, sizeof(log));
+	reload_once("what: 1\n", log, sizeof(log), told, sizeof(told));
 	assert_has(log, "sealane.yaml:4: what: ");
 	assert_has(log, "sealane.yaml is refused: everything stays as it was\n");
+	assert_has(told, "STATUS=new configuration refused; lane sltest0 is awaited\n");
 }
 
 /* The loop's first turn has the signal and its last one the end of all that was open. */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tunnel.h"
+
+#include <stddef.h>
+
+#include "features.h"
+
+/* Over IPv4 the kernel cuts IPv4's TCP right; all UDP is one feature. The kinds of TCP that
+ * have features of their own (ECN, mangled IDs) need those of their family as well. */
+static const char *const wrong_over_ipv4[] = {"tx-tcp6-segmentation", "tx-udp-segmentation",
+					      "tx-sctp-segmentation", "tx-gso-list", NULL};
+static const char *const wrong_over_ipv6[] = {"tx-tcp-segmentation", "tx-tcp6-segmentation",
+					      "tx-udp-segmentation", "tx-sctp-segmentation",
+					      "tx-gso-list",	     NULL};
+
+static int any_on(const char *ifname, const char *const *names, bool *ret)
+{
+	bool on = false;
+	int err = 0;
+
+	for (; !err && !on && *names; names++)
+		err = features_get(ifname, *names, &on);
+	*ret = on;
+	return err;
+}
+
+int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed)
+{
+	const char *const *names = outer6 ? wrong_over_ipv6 : wrong_over_ipv4;
+	bool on;
+	int err = any_on(ifname, names, &on);
+
+	*ret_changed = false;
+	if (err || !on)
+		return err;
+	err = features_off(ifname, names);
+	*ret_changed = !err;
+	return err;
+}
+
+bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor)
+{
+	return type != TUNNEL_BAREUDP || major > 7 || (major == 7 && minor >= 3);
+}
