@@ -12,6 +12,7 @@ SEALANE_LOGS=${SEALANE_LOGS:-$repo/build-test/logs}
 # What tests/netns/lib.sh runs and busybox has not, or has in another way (its env and timeout
 # would prefer its own ip to the real one).
 guest_programs=(awk date env grep iperf3 nft nstat ping sed socat ss tcpdump timeout wg)
+boot_options=() # of tests/vm/boot, besides those that all have
 
 skip() { # REASON
 	printf '%s\n' "$1"
@@ -26,7 +27,7 @@ need_programs() {
 }
 
 boot_guest() { # CONSOLE NAME KERNEL_TREE MODULES SECONDS
-	"$repo/tests/vm/boot" --console "$1" --modules "$4" --timeout "$5" \
+	"$repo/tests/vm/boot" "${boot_options[@]}" --console "$1" --modules "$4" --timeout "$5" \
 		"$3" "$repo/tests/vm/guest_$2.sh" "$repo/tests/netns/lib.sh" \
 		"$SEALANED" "${guest_programs[@]}" "SEALANED=$SEALANED"
 }
