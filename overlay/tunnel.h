@@ -79,11 +79,11 @@ const char *tunnel_differs(const struct tunnel_found *found, const struct tunnel
 			   size_t buf_len);
 
 /*
- * Are superpackets cut right that have gone through a device of @type? Before 7.3 bare
- * UDP calls all that it carries over IPv4 IPv4, and what it carries over IPv6 nothing:
- * what is then to be cut below it is dropped without a word. Pure.
+ * Are superpackets cut right that have gone through a device of @type? Before 7.2.11
+ * bare UDP calls all that it carries over IPv4 IPv4, and what it carries over IPv6
+ * nothing: what is then to be cut below it is dropped without a word. Pure.
  */
-bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor);
+bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor, unsigned patch);
 /* Has the kernel cut them on their way into bare UDP device @ifname instead, but for
  * those that it cuts right. @ret_changed: it did not do so before. 0 or -errno. */
 int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed);

@@ -38,7 +38,11 @@ int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed)
 	return err;
 }
 
-bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor)
+bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor, unsigned patch)
 {
-	return type != TUNNEL_BAREUDP || major > 7 || (major == 7 && minor >= 3);
+	if (type != TUNNEL_BAREUDP)
+		return true;
+	if (major != 7)
+		return major > 7;
+	return minor > 2 || (minor == 2 && patch >= 11);
 }

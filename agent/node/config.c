@@ -101,7 +101,7 @@ int config_load(const char *path, char *(*getenv_fn)(const char *name), struct c
 		struct config_faults *faults)
 {
 	struct config_reading r = {.file = path, .faults = faults};
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int err = fd < 0 ? -errno : 0;
 	char *text = NULL;
 	size_t len = 0;

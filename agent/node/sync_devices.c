@@ -60,6 +60,18 @@ void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct li
 		change_link(nl, is, &change, want->up ? "up" : "down", r);
 }
 
+/* True: it is there, and somebody else's. */
+static bool is_foreign(struct nl *nl, const char *name, struct report *r)
+{
+	struct tunnel_found found;
+
+	if (tunnel_find(nl, name, &found) || sync_is_lanes(found.kind))
+		return false;
+	report_fault(r, 0, "%s: a device of this name is there and not ours (%s)", name,
+		     found.kind[0] ? found.kind : "hardware");
+	return true;
+}
+
 static void mark_lane(struct nl *nl, const struct link_info *lane, struct report *r)
 {
 	int err;
@@ -79,8 +91,11 @@ static void keep_lane(struct nl *nl, const struct desired *d, struct report *r, 
 	const struct link_change want = {
 		.set_mtu = true, .mtu = d->lane_mtu, .set_up = true, .up = true};
 	struct link_info lane;
-	int err = link_get(nl, d->config->lane.interface, &lane);
+	int err;
 
+	if (is_foreign(nl, d->config->lane.interface, r))
+		return;
+	err = link_get(nl, d->config->lane.interface, &lane);
 	if (err) {
 		report_fault(r, err, "device %s, the lane's", d->config->lane.interface);
 		return;
@@ -97,8 +112,11 @@ static void keep_port(struct nl *nl, const struct desired_overlay *overlay, stru
 		.set_mtu = true, .mtu = overlay->mtu, .set_up = true, .up = true};
 	struct link_info link;
 	char text[REPORT_TEXT_LEN];
-	int err = link_get(nl, overlay->config->name, &link);
+	int err;
 
+	if (is_foreign(nl, overlay->config->name, r))
+		return;
+	err = link_get(nl, overlay->config->name, &link);
 	if (!err) {
 		sync_link_adjust(nl, &link, &want, r);
 	} else if (err != -ENODEV) {

@@ -19,7 +19,7 @@ void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct li
 struct sync_lower {
 	int ifindex; /* of the lane's device, 0: there is none */
 	bool is_tun;
-	unsigned major, minor; /* kernel release */
+	unsigned major, minor, patch; /* kernel release, 0.0.0: it tells none */
 };
 /* All but the index, which is the caller's. */
 void sync_lower_read(struct nl *nl, struct sync_lower *lower);

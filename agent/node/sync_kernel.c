@@ -89,14 +89,20 @@ void sync_list_done(struct sync_list *list)
 	*list = (struct sync_list){.item_len = list->item_len};
 }
 
+/* A lane's device is a TUN or TAP, or the kernel's WireGuard; a port's a veth or TAP. */
+bool sync_is_lanes(const char *kind)
+{
+	return !strcmp(kind, "tun") || !strcmp(kind, "wireguard") || !strcmp(kind, "veth");
+}
+
 int sync_ifindex(struct nl *nl, const char *name, int *ret)
 {
-	struct link_info link = {.ifindex = 0};
-	int err = link_get(nl, name, &link);
+	struct tunnel_found found;
+	int err = tunnel_find(nl, name, &found);
 
 	if (err && err != -ENODEV)
 		return err;
-	*ret = err ? 0 : link.ifindex;
+	*ret = !err && sync_is_lanes(found.kind) ? found.ifindex : 0;
 	return 0;
 }
 

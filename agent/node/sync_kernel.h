@@ -58,7 +58,10 @@ int sync_change_add(struct sync_list *changes, enum sync_verb verb, const void *
 void sync_changes_apply(struct nl *nl, const struct sync_list *changes,
 			const struct sync_kind *kind, struct report *r);
 
-/* 0 with the index, or with 0 where there is no such device; or -errno. */
+/* Of this IFLA_INFO_KIND are a lane's device and those of its ports; any other is
+ * somebody else's, whatever its name. */
+bool sync_is_lanes(const char *kind);
+/* 0 with the index, or with 0 where there is no such device of a lane; or -errno. */
 int sync_ifindex(struct nl *nl, const char *name, int *ret);
 /* The same of an overlay's device, with 0 also for a kernel tunnel device's name that
  * somebody else has taken. */

@@ -28,8 +28,9 @@ void sync_lower_read(struct nl *nl, struct sync_lower *lower)
 
 	/* Unknown is the same as the kind of device that allows less. */
 	lower->is_tun = bigtcp_get(nl, lower->ifindex, &sizes) < 0 || !strcmp(sizes.kind, "tun");
-	if (uname(&uts) < 0 || sscanf(uts.release, "%u.%u", &lower->major, &lower->minor) != 2)
-		lower->major = lower->minor = 0;
+	lower->major = lower->minor = lower->patch = 0;
+	if (uname(&uts) == 0)
+		(void)sscanf(uts.release, "%u.%u.%u", &lower->major, &lower->minor, &lower->patch);
 }
 
 static enum tunnel_type type_of(const struct desired_overlay *overlay)
@@ -209,7 +210,7 @@ static void keep_cuts(const struct tunnel *want, const struct sync_lower *lower,
 	bool changed;
 	int err;
 
-	if (tunnel_cuts_right(want->type, lower->major, lower->minor))
+	if (tunnel_cuts_right(want->type, lower->major, lower->minor, lower->patch))
 		return;
 	err = tunnel_cut_before(want->name, want->outer6, &changed);
 	if (err)

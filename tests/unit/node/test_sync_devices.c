@@ -49,6 +49,34 @@ static void test_lane_alias_of_others(void **state)
 	world_free(w);
 }
 
+/* Somebody else's devices of these names: no mark, MTU, address or route is put on
+ * them, and so no clean-up takes them away. */
+static void test_foreign_devices(void **state)
+{
+	struct world *w = world_new(CONFIG_PORT);
+
+	(void)state;
+	run("ip link delete dev sealane0");
+	run("ip link add sealane0 type bridge");
+	run("ip link add ov0 type bridge");
+	run("ip link set dev ov0 up");
+	sync_both(w);
+	assert_int_equal(w->report.failed, 2);
+	expect_fault(w, "sealane0: a device of this name is there and not ours (bridge)");
+	pass(w, sync_addresses_add);
+	pass(w, sync_stations_add);
+	pass(w, sync_routes_add);
+	expect(w, show_lane, "mtu 1500");
+	expect_not(w, show_lane, "alias");
+	expect_not(w, show_lane, ",UP");
+	expect(w, show_ov0, "mtu 1500");
+	expect_not(w, "ip -o address show dev sealane0", "scope global");
+	expect_not(w, "ip -o address show dev ov0", "scope global");
+	expect_not(w, "ip -4 route show", "dev ov0");
+	expect_not(w, "ip -4 route show", "dev sealane0");
+	world_free(w);
+}
+
 static void test_lane_away(void **state)
 {
 	struct world *w = world_new(CONFIG_VXLAN);
@@ -360,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lane),
 		cmocka_unit_test(test_lane_alias_of_others),
+		cmocka_unit_test(test_foreign_devices),
 		cmocka_unit_test(test_lane_away),
 		cmocka_unit_test(test_vxlan),
 		cmocka_unit_test(test_vxlan_over_ipv6),

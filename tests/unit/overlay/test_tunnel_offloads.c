@@ -106,18 +106,21 @@ static void test_cuts_right(void **state)
 {
 	static const struct {
 		enum tunnel_type type;
-		unsigned major, minor;
+		unsigned major, minor, patch;
 		bool right;
 	} table[] = {
-		{TUNNEL_VXLAN, 6, 1, true},    {TUNNEL_GENEVE, 6, 1, true},
-		{TUNNEL_BAREUDP, 6, 1, false}, {TUNNEL_BAREUDP, 6, 18, false},
-		{TUNNEL_BAREUDP, 7, 2, false}, {TUNNEL_BAREUDP, 7, 3, true},
-		{TUNNEL_BAREUDP, 8, 0, true},  {TUNNEL_BAREUDP, 0, 0, false},
+		{TUNNEL_VXLAN, 6, 1, 0, true},	   {TUNNEL_GENEVE, 0, 0, 0, true},
+		{TUNNEL_VXLAN, 7, 2, 0, true},	   {TUNNEL_BAREUDP, 0, 0, 0, false},
+		{TUNNEL_BAREUDP, 6, 1, 0, false},  {TUNNEL_BAREUDP, 6, 18, 44, false},
+		{TUNNEL_BAREUDP, 7, 1, 11, false}, {TUNNEL_BAREUDP, 7, 2, 10, false},
+		{TUNNEL_BAREUDP, 7, 2, 11, true},  {TUNNEL_BAREUDP, 7, 3, 0, true},
+		{TUNNEL_BAREUDP, 8, 0, 0, true},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		assert_int_equal(tunnel_cuts_right(table[i].type, table[i].major, table[i].minor),
+		assert_int_equal(tunnel_cuts_right(table[i].type, table[i].major, table[i].minor,
+						   table[i].patch),
 				 table[i].right);
 }
 
