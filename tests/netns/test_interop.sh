@@ -43,22 +43,30 @@ tunnel_up() { # KIND-A KIND-B OUTER PSK(/dev/null: none)
 # padded to 96, and 32 of overhead), from a cold start; both sides agree. The
 # initiator may have confirmed the session with a keepalive of its own.
 exact_counters() { # NAME
-	check "$1: the first ping brings the session up" pings a 10 10.9.0.2
+	check "$1: the first ping brings the session up" ten_pings 10.9.0.2
+	check "$1: responder sent" eventually 10 is_equal 1372 sent "$B" a
+	check "$1: initiator received as much" eventually 10 is_equal 1372 received "$A" b
 	check_one_of "$1: initiator sent" "$(sent "$A" b)" 1428 1460
-	check_equal "$1: responder received as much" "$(sent "$A" b)" "$(received "$B" a)"
-	check_equal "$1: responder sent" 1372 "$(sent "$B" a)"
-	check_equal "$1: initiator received as much" 1372 "$(received "$A" b)"
+	check "$1: responder received as much" eventually 10 is_equal "$(sent "$A" b)" received "$B" a
 	check_at_least "$1: the handshake has a time at the initiator" 1000000000 "$(handshake_time "$A" b)"
 	check_at_least "$1: and at the responder" 1000000000 "$(handshake_time "$B" a)"
+}
+
+# Exactly ten. That each is answered the counters say: on a busy machine ping itself may
+# not wait long enough for the last answer, and a second try would be counted, too.
+ten_pings() { # ADDRESS
+	local out
+	out=$(at a ping -n -c 10 -i 0.1 -W 3 "$1" || true)
+	grep -q '^10 packets transmitted, [1-9]' <<<"$out" || { printf '%s\n' "$out"; return 1; }
 }
 
 # 104 bytes of IPv6, padded to 112, and 32 of overhead.
 exact_counters_v6() { # NAME
 	local sent_before received_before
 	sent_before=$(sent "$A" b) received_before=$(received "$A" b)
-	check "$1: IPv6 inside" pings a 10 fd00:9::2
-	check_equal "$1: IPv6 sent" 1440 $(($(sent "$A" b) - sent_before))
-	check_equal "$1: IPv6 received" 1440 $(($(received "$A" b) - received_before))
+	check "$1: IPv6 inside" ten_pings fd00:9::2
+	check "$1: IPv6 sent" eventually 10 is_equal $((sent_before + 1440)) sent "$A" b
+	check "$1: IPv6 received" eventually 10 is_equal $((received_before + 1440)) received "$A" b
 }
 
 cell() { # KIND-A KIND-B OUTER PSK
