@@ -74,6 +74,8 @@ void daemon_stop(struct daemon *d, const char *why)
 	if (d->stopping)
 		return;
 	d->stopping = true;
+	/* With the tunnel's device deleted nothing is to be left. */
+	d->leave_ports = d->args.device.persist && device_exists(d->device);
 	log_info("stopping: %s", why);
 	uv_stop(&d->loop);
 }
@@ -211,10 +213,9 @@ static void on_timer(uv_poll_t *poll, int status, int events)
 
 static void on_signal(uv_signal_t *sig, int signum)
 {
-	struct daemon *d = sig->data;
-
-	d->leave_ports = d->args.device.persist;
-	daemon_stop(d, signum == SIGTERM ? "SIGTERM" : signum == SIGINT ? "SIGINT" : "SIGHUP");
+	daemon_stop(sig->data, signum == SIGTERM  ? "SIGTERM"
+			       : signum == SIGINT ? "SIGINT"
+						  : "SIGHUP");
 }
 
 /* The two configuration sockets */

@@ -75,7 +75,7 @@ struct config {
 	struct config_lane lane;
 	struct config_overlay *overlays;
 	size_t n_overlays;
-	struct member *peers; /* `peers`: the static provider's members */
+	struct member *peers; /* `peers`: the static provider's members; the last is the newest */
 	size_t n_peers;
 	struct config_http http;
 	enum config_log log;

@@ -236,8 +236,10 @@ void config_check_peers(struct config_reading *r, const struct raw_config *raw)
 		r->no_memory = true;
 		return;
 	}
-	for (size_t i = 0; i < c->n_peers; i++)
+	for (size_t i = 0; i < c->n_peers; i++) {
 		ours[i] = take_peer(r, i, &raw->peers[i], &c->peers[i]);
+		c->peers[i].since = i + 1;
+	}
 	check_all_twins(r);
 	for (size_t i = 0; i < c->n_peers; i++) {
 		if (ours[i])

@@ -287,6 +287,7 @@ static void test_this_node_among_peers(void **state)
 	(void)state;
 	assert_int_equal(c->n_peers, 1);
 	assert_string_equal(c->peers[0].name, "beta");
+	assert_int_equal(c->peers[0].since, 2); /* by its place in the file */
 	config_free(c);
 	/* Another host of the same name. */
 	c = config_text_good(CONFIG_NODE "peers: [{name: alpha, public_key: " CONFIG_KEY1
