@@ -336,6 +336,16 @@ pinger_wait() { # NAME
 	export pinger_lost
 }
 
+# Ends one before its count. The answer to its last packet may still be on its way: that one
+# is not lost.
+pinger_stop() { # NAME
+	kill -s INT "${pinger_pid[$1]}" 2>/dev/null || true
+	pinger_wait "$1"
+	local n_sent
+	n_sent=$(awk '/packets transmitted/ { print $1 }' "$work/$1.pinger")
+	grep -q "icmp_seq=$n_sent " "$work/$1.pinger" || pinger_lost=$((pinger_lost - 1))
+}
+
 is_listening() { # NAMESPACE tcp|udp PORT
 	at "$1" ss -Hln"${2:0:1}" "sport = :$3" | grep -q .
 }

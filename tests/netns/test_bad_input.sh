@@ -183,18 +183,19 @@ stops_growing() {
 }
 
 memory() { # KIND
-	stranger 10 warm_up >/dev/null
-	sleep 0.5
 	check "$1: resident memory stops growing" stops_growing
 }
 
 bad_input() { # KIND
-	local lines sent_before
+	local lines sent_before overflowed lost
 	capture_start peer a u0 udp dst port 51001 and src host 192.0.2.2
 	tunnel_up "$1"
 	pings b 5 10.9.0.1
 	capture_stop
 	lines=$(n_log_lines)
+	stranger 10 warm_up >/dev/null
+	sleep 1.5 # until the lane is no longer under load
+	overflowed=$(overflows)
 	pinger_start peer b 10.9.0.1 100000 0.02
 	pinger_start back a 10.9.0.2 100000 0.02
 	sent_before=$(sent "$A" b)
@@ -208,11 +209,12 @@ bad_input() { # KIND
 	onslaught "$1, the peer's own, broken" auth parrot
 	memory "$1"
 
-	kill -s INT "${pinger_pid[peer]}" "${pinger_pid[back]}" 2>/dev/null || true
-	pinger_wait peer
-	check_equal "$1: no packet of the peer was lost" 0 "$pinger_lost"
-	pinger_wait back
-	check_equal "$1: nor to the peer" 0 "$pinger_lost"
+	pinger_stop peer
+	lost=$pinger_lost
+	pinger_stop back
+	overflowed=$(($(overflows) - overflowed)) # none, unless the machine was busy elsewhere
+	check_at_most "$1: no packet of the peer was lost" "$overflowed" "$lost"
+	check_at_most "$1: nor to the peer" "$overflowed" "$pinger_lost"
 	check_at_least "$1: many were sent" $((sent_before + 12800)) "$(sent "$A" b)"
 	check_equal "$1: the endpoint has not moved" 192.0.2.2:51002 "$(endpoint "$A" b)"
 	check_equal "$1: nothing was logged" "$lines" "$(n_log_lines)"
