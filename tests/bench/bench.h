@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time per call of a function: the best of many short runs, which other
- * processes on the machine disturb least. */
+/*
+ * What the micro benchmarks share: what a call costs, and the table (or JSON) of
+ * all costs. One thread.
+ */
 #ifndef SEALANE_TESTS_BENCH_H
 #define SEALANE_TESTS_BENCH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-enum { BENCH_RUNS = 200, BENCH_RUN_NS = 400000 };
+/* Of one call. Cycles and instructions are of the CPU's own counters in user
+ * space; 0 where there are none. */
+struct bench_cost {
+	double ns, cycles, instructions;
+};
+
+/* What one call of a row works on. */
+struct bench_row {
+	const char *name;    /* of what is measured: "seal" */
+	const char *variant; /* of how it is done: "libsodium" */
+	unsigned n_items;    /* messages, packets, look-ups */
+	size_t item_len;     /* bytes of each; 0: bytes mean nothing here */
+};
 
 static inline uint64_t bench_clock_ns(void)
 {
@@ -17,28 +33,26 @@ static inline uint64_t bench_clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static inline uint64_t bench_run(void (*call)(void *), void *arg, uint64_t n_calls)
-{
-	uint64_t start = bench_clock_ns();
+/* Opens the CPU's counters. False: the kernel or the (virtual) machine has none. */
+bool bench_counters_open(void);
 
-	for (uint64_t i = 0; i < n_calls; i++)
-		call(arg);
-	return bench_clock_ns() - start;
-}
+/* The best of many short runs, which other processes disturb least. */
+struct bench_cost bench_measure(void (*call)(void *), void *arg);
 
-static inline double bench_ns_per_call(void (*call)(void *), void *arg)
-{
-	uint64_t n_calls = 1;
-	double best = 0;
+/* For what cannot be repeated without a preparation: the cost of both, less that of
+ * the preparation. Never below 0. */
+struct bench_cost bench_difference(struct bench_cost both, struct bench_cost preparation);
 
-	while (bench_run(call, arg, n_calls) < BENCH_RUN_NS)
-		n_calls *= 2;
-	for (unsigned i = 0; i < BENCH_RUNS; i++) {
-		double ns = (double)bench_run(call, arg, n_calls) / (double)n_calls;
+/* Lines of a table, or objects of a JSON array. */
+void bench_report_begin(bool json, const char *engine);
+void bench_report(const struct bench_row *row, struct bench_cost cost);
+void bench_report_end(void);
 
-		best = i && best < ns ? best : ns;
-	}
-	return best;
-}
+/* The benchmarks: one for each module. */
+void bench_train(void);
+void bench_gso(void);
+void bench_gro(void);
+void bench_trie(void);
+void bench_checksum(void);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nanoseconds per call and bytes per nanosecond of every checksum variant this
- * CPU can run. */
-#include <stdio.h>
+/* Every checksum variant this CPU can run, and what the fused copy replaces. */
 #include <string.h>
 
 #include "bench.h"
@@ -31,7 +29,6 @@ static void call_copy(void *arg)
 	w->sum = w->ops->copy(to + OFFSET, from + OFFSET, w->len, w->sum & 0xffff);
 }
 
-/* What the fused copy replaces. */
 static void call_memcpy_add(void *arg)
 {
 	struct work *w = arg;
@@ -40,17 +37,17 @@ static void call_memcpy_add(void *arg)
 	w->sum = w->ops->add(w->sum & 0xffff, to + OFFSET, w->len);
 }
 
-static void measure(const char *what, void (*call)(void *), struct work *w)
+static void measure(const char *name, void (*call)(void *), struct work *w)
 {
-	double ns = bench_ns_per_call(call, w);
+	struct bench_row row = {
+		.name = name, .variant = w->ops->name, .n_items = 1, .item_len = w->len};
 
-	printf("%-12s %-9s %6zu bytes %9.1f ns %7.2f bytes/ns\n", what, w->ops->name, w->len, ns,
-	       (double)w->len / ns);
+	bench_report(&row, bench_measure(call, w));
 }
 
-int main(void)
+void bench_checksum(void)
 {
-	static const size_t lens[] = {20, 40, 64, 128, 200, 512, 1400, 9000, LEN_MAX};
+	static const size_t lens[] = {20, 40, 64, 200, 512, 1400, 9000, LEN_MAX};
 	const struct checksum_ops *variants[CHECKSUM_VARIANTS_MAX];
 	unsigned n_variants = checksum_variants(variants);
 
@@ -60,10 +57,9 @@ int main(void)
 		for (unsigned v = 0; v < n_variants; v++) {
 			struct work w = {.ops = variants[v], .len = lens[l]};
 
-			measure("add", call_add, &w);
-			measure("copy", call_copy, &w);
+			measure("csum_add", call_add, &w);
+			measure("csum_copy", call_copy, &w);
 			measure("memcpy+add", call_memcpy_add, &w);
 		}
 	}
-	return 0;
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What udp_loss, compare and port share: pairs of network namespaces with a veth, a
-# WireGuard daemon in each and VXLAN on top.
+# What run and udp_loss share: pairs of network namespaces with a veth, a WireGuard
+# daemon in each and VXLAN on top; the machine; a UDP flow.
 #
 #   namespace $id-NAMEa                              namespace $id-NAMEb
 #   vx1  10.10.0.1  VXLAN over the tunnel            vx1  10.10.0.2
+#   vx2  10.12.0.1  the same with UDP checksums      vx2  10.12.0.2
 #   ...  10.9.0.1   the tunnel                       ...  10.9.0.2
 #   vx0  10.8.0.1   VXLAN over the veth              vx0  10.8.0.2
 #   u0   192.0.2.1                ---- veth ----     u0   192.0.2.2
@@ -42,19 +43,28 @@ make_id() {
 id=$(make_id)
 work=$(mktemp -d)
 namespaces=()
-daemon_pids=()
+declare -A pid_of=() # by namespace: its daemon
+
+# All that runs in the namespaces and all daemons, by their ids.
+our_processes() {
+	local ns
+	for ns in "${namespaces[@]}"; do ip netns pids "$ns" 2>/dev/null || true; done
+	printf '%s\n' "${pid_of[@]}"
+}
+
+are_gone() { # PID...
+	! kill -0 "$@" 2>/dev/null
+}
 
 stop_everything() {
 	local ns pids signal
 	for signal in TERM KILL; do
-		[ ${#daemon_pids[@]} = 0 ] || kill -s "$signal" "${daemon_pids[@]}" 2>/dev/null || true
-		for ns in "${namespaces[@]}"; do
-			pids=$(ip netns pids "$ns" 2>/dev/null || true)
-			# shellcheck disable=SC2086 # one word per process
-			[ -z "$pids" ] || kill -s "$signal" $pids 2>/dev/null || true
-		done
-		sleep 0.2
+		mapfile -t pids < <(our_processes)
+		kill -s "$signal" "${pids[@]}" 2>/dev/null || true
+		eventually 2 are_gone "${pids[@]}" || true
 	done
+	# The shell would tell of each that had to be killed.
+	wait 2>/dev/null
 	for ns in "${namespaces[@]}"; do
 		ip netns delete "$ns" 2>/dev/null || true
 	done
@@ -110,16 +120,29 @@ pair_new() { # NAME
 	end_up "$1b" u0 192.0.2.2 "$underlay_mtu"
 }
 
+# With all that runs in it; another may take its name.
+pair_delete() { # NAME
+	local ns left=() other
+	for ns in "$1a" "$1b"; do
+		[ -z "${pid_of[$ns]:-}" ] || daemon_stop "$ns"
+		ip netns delete "$id-$ns"
+	done
+	for other in "${namespaces[@]}"; do
+		[ "$other" = "$id-$1a" ] || [ "$other" = "$id-$1b" ] || left+=("$other")
+	done
+	namespaces=("${left[@]}")
+}
+
 end_up() { # NAMESPACE DEVICE ADDRESS MTU
 	ip -n "$id-$1" address add "$3/24" dev "$2"
 	ip -n "$id-$1" link set "$2" mtu "$4" up
 }
 
-vxlan_new() { # NAME VXLAN DEVICE-A DEVICE-B UNDERLAY-PREFIX PREFIX MTU
-	local vni=${2#vx}
-	ip -n "$id-$1a" link add "$2" type vxlan id "$((vni + 42))" dstport 4789 noudpcsum \
+vxlan_new() { # NAME VXLAN DEVICE-A DEVICE-B UNDERLAY-PREFIX PREFIX MTU [noudpcsum|udpcsum]
+	local vni=${2#vx} checksum=${8:-noudpcsum}
+	ip -n "$id-$1a" link add "$2" type vxlan id "$((vni + 42))" dstport 4789 "$checksum" \
 		local "$5.1" remote "$5.2" dev "$3"
-	ip -n "$id-$1b" link add "$2" type vxlan id "$((vni + 42))" dstport 4789 noudpcsum \
+	ip -n "$id-$1b" link add "$2" type vxlan id "$((vni + 42))" dstport 4789 "$checksum" \
 		local "$5.2" remote "$5.1" dev "$4"
 	end_up "$1a" "$2" "$6.1" "$7"
 	end_up "$1b" "$2" "$6.2" "$7"
@@ -141,8 +164,16 @@ daemon_start() { # NAMESPACE PROGRAM [NAME=VALUE...]
 	shift 2
 	env WG_PROCESS_FOREGROUND=1 LOG_LEVEL=error "$@" ip netns exec "$id-$ns" "$program" "$device" \
 		>>"$work/$ns.log" 2>&1 </dev/null &
-	daemon_pids+=($!)
+	pid_of[$ns]=$!
 	eventually 10 is_answering "$ns" "$device" || die "$program does not answer in $id-$ns"
+}
+
+daemon_stop() { # NAMESPACE
+	local pid=${pid_of[$1]}
+	kill "$pid" 2>/dev/null || true
+	eventually 5 are_gone "$pid" || kill -s KILL "$pid" 2>/dev/null || true
+	wait "$pid" 2>/dev/null || true
+	unset "pid_of[$1]"
 }
 
 # The tunnel of a pair, and VXLAN over it.
@@ -160,7 +191,13 @@ tunnel_new() { # NAME PROGRAM [NAME=VALUE...]
 	end_up "${name}a" "$a" 10.9.0.1 "$tunnel_mtu"
 	end_up "${name}b" "$b" 10.9.0.2 "$tunnel_mtu"
 	vxlan_new "$name" vx1 "$a" "$b" 10.9.0 10.10.0 "$((tunnel_mtu - vxlan_overhead))"
-	at "${name}a" ping -n -c 3 -i 0.2 -W 2 10.10.0.2 >/dev/null || die "no way through the tunnel of $name"
+	vxlan_new "$name" vx2 "$a" "$b" 10.9.0 10.12.0 "$((tunnel_mtu - vxlan_overhead))" udpcsum
+}
+
+# To be asked for some seconds: whoever speaks before the other end is there tries again
+# after five.
+is_reached() { # NAME ADDRESS
+	at "${1}a" ping -n -c 1 -W 1 "$2"
 }
 
 control_get() { # DEVICE: what a lane tells; nothing of other daemons
@@ -206,80 +243,49 @@ describe_machine() {
 	say "load average $(cut -d ' ' -f 1-3 /proc/loadavg)"
 }
 
-# ---- one TCP stream, measured
-
-: "${seconds:=4}" "${n_runs:=5}" # the script's choice
-
-# A run is a line "CELL Gbit/s retransmitted sent busy-seconds Gbit machine-busy".
-results=$work/results
-others=$work/others
-touch "$results" "$others"
-
-segments_of() { # NAMESPACE: retransmitted and sent, since the namespace began
-	at "$1" nstat -asz TcpRetransSegs TcpOutSegs |
-		awk '/^TcpRetransSegs/ { r = $2 } /^TcpOutSegs/ { o = $2 } END { print r + 0, o + r }'
+# User and system seconds of a process so far.
+process_seconds() { # PID
+	sed 's/^.*) //' "/proc/$1/stat" | awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f %.2f\n", $12 / hz, $13 / hz }'
 }
 
-is_served() { # NAMESPACE
-	at "$1" ss -Hlnt 'sport = :5201' | grep -q .
+# Nanoseconds that all threads of a process ran, finer than the clock above.
+process_run_ns() { # PID
+	cat "/proc/$1/task"/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'
 }
 
-# iperf3's rate leaves out the first second; bytes, CPU and segments are of all.
-read_iperf() { # FILE: Gbit/s, Gbit
-	python3 - "$1" <<'PYTHON'
-import json, sys
-told = json.load(open(sys.argv[1]))
-if "error" in told:
-    sys.exit("iperf3: " + told["error"])
-total = sum(i["sum"]["bytes"] for i in told["intervals"])
-print(told["end"]["sum_received"]["bits_per_second"] / 1e9, total * 8 / 1e9)
-PYTHON
+# How often its threads stopped running, by themselves or not.
+context_switches() { # PID
+	cat "/proc/$1/task"/*/status | awk '/ctxt_switches/ { n += $2 } END { printf "%.0f\n", n }'
 }
 
-run() { # CELL PAIR ADDRESS
-	local cell=$1 pair=$2 address=$3 server cpu segments rates
-	busy_when_quiet >>"$others"
-	ip netns exec "$id-${pair}b" iperf3 -s -1 >/dev/null 2>&1 &
-	server=$!
-	eventually 5 is_served "${pair}b" || die "iperf3 does not listen"
-	segments=$(segments_of "${pair}a")
-	cpu=$(cpu_seconds)
-	at "${pair}a" timeout $((seconds + 20)) iperf3 -c "$address" -t "$seconds" -O 1 -J >"$work/iperf.json" ||
-		die "iperf3 failed in $cell: $(tail -n 3 "$work/iperf.json")"
-	cpu="$cpu $(cpu_seconds)"
-	segments="$segments $(segments_of "${pair}a")"
-	wait "$server" || true
-	rates=$(read_iperf "$work/iperf.json")
-	printf '%s %s %s %s\n' "$cell" "$rates" "$cpu" "$segments" | awk '{
-		printf "%s %f %d %d %f %f %f\n", $1, $2, $12 - $10, $13 - $11, $7 - $4, $3, ($7 - $4) / ($9 - $6)
-	}' >>"$results"
-	printf '.' >&2
+resident_kb() { # PID
+	awk '/^VmRSS/ { print $2 }' "/proc/$1/status"
 }
 
-print_table() {
-	say "busy with others, just before each run: median $(median <"$others") %, at most $(sort -g "$others" | tail -n 1) %"
-	[ "$(median <"$others" | cut -d . -f 1)" -le "$quiet_percent" ] ||
-		say "NOT QUIET: rates are too low, CPU seconds are also those of others; only ratios mean something"
-	say "medians of $n_runs runs of $seconds s in turns; ratio: to wireguard-go, same way; retransmitted: of all segments"
-	say "sent; CPU: busy seconds of the whole machine"
-	python3 - "$results" <<'PYTHON'
-import collections, statistics, sys
-cells = collections.defaultdict(list)
-for line in open(sys.argv[1]):
-    cell, *numbers = line.split()
-    cells[cell].append([float(n) for n in numbers])
-median = {c: statistics.median(r[0] for r in runs) for c, runs in cells.items()}
-print(f"{'':24s} {'Gbit/s':>7s} {'lowest':>7s} {'highest':>7s} {'ratio':>6s} {'retransmitted':>13s} "
-      f"{'CPU s/Gbit':>10s} {'busy':>5s}")
-for cell, runs in cells.items():
-    what, way = cell.rsplit("/", 1)
-    other = median.get("wireguard-go/" + way)
-    ratio = f"{median[cell] / other:.1f}x" if other else "-"
-    rates = [r[0] for r in runs]
-    resent = sum(r[1] for r in runs) / max(sum(r[2] for r in runs), 1)
-    cpu = statistics.median(r[3] / r[4] for r in runs)
-    busy = statistics.median(r[5] for r in runs)
-    print(f"{what.replace('_', ' ') + ', ' + way:24s} {median[cell]:7.3f} {min(rates):7.3f} {max(rates):7.3f} "
-          f"{ratio:>6s} {resent:12.4%} {cpu:10.3f} {busy:5.0%}")
-PYTHON
+# ---- a UDP flow with superpackets
+
+field() { # JSON-LINE NAME: the number
+	sed -n "s/.*\"$2\": \([0-9.]*\).*/\1/p" <<<"$1"
+}
+
+is_bound() { # NAMESPACE PORT
+	at "$1" ss -Hlnu "sport = :$2" | grep -q .
+}
+
+udp_port=40000 # another one for each flow: no datagram of one is taken for another's
+
+# Runs a receiver in one namespace and a sender in the other, sets sender_told and
+# receiver_told. Status 1: damaged or doubled datagrams; 2: one of them failed.
+udpseg_run() { # FROM TO ADDRESS MBIT SECONDS
+	local receiver status=0
+	udp_port=$((udp_port + 1))
+	at "$2" "$UDPSEG_FLOW" receive "$udp_port" $((${5%.*} + 10)) >"$work/received" &
+	receiver=$!
+	eventually 5 is_bound "$2" "$udp_port" || return 2
+	at "$1" "$UDPSEG_FLOW" send "$3" "$udp_port" "$4" "$5" >"$work/sent" || return 2
+	wait "$receiver" || status=$?
+	[ "$status" -le 1 ] || return 2
+	# shellcheck disable=SC2034 # for the caller
+	sender_told=$(<"$work/sent") receiver_told=$(<"$work/received")
+	return "$status"
 }

@@ -12,10 +12,8 @@
  * counts up to the highest number seen. Both sides print one line of JSON. Exit
  * status: 1 for corruption or a duplicate, 2 for a failed call or wrong usage.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -30,11 +28,11 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "udpio.h"
 
 enum {
 	SEGMENTS_MAX = 128,
 	SEND_MAX = 65507, /* bytes of one datagram, or of all of one send */
-	BUFFER_LEN = 64 << 20,
 	RECEIVES = 32,
 	RECEIVE_LEN = 65536,
 	PATTERN_PERIOD = 251, /* prime: no segment length hides a shift */
@@ -46,7 +44,6 @@ enum {
 };
 
 static const uint64_t SEQUENCE_END = UINT64_MAX; /* `ns` is how many there were */
-static const uint64_t SECOND_NS = 1000000000;
 
 struct header {
 	uint64_t sequence;
@@ -54,12 +51,6 @@ struct header {
 };
 
 static uint8_t pattern[PATTERN_PERIOD + SEND_MAX];
-
-static void die(const char *what)
-{
-	fprintf(stderr, "udpseg_flow: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
 
 static void fill_pattern(void)
 {
@@ -72,15 +63,6 @@ static const uint8_t *pattern_of(uint64_t sequence)
 	return pattern + sequence % PATTERN_PERIOD;
 }
 
-/* FORCE goes beyond the host's limit, but takes CAP_NET_ADMIN. */
-static void set_buffer(int fd, int forced, int limited)
-{
-	int len = BUFFER_LEN;
-
-	if (setsockopt(fd, SOL_SOCKET, forced, &len, sizeof(len)))
-		setsockopt(fd, SOL_SOCKET, limited, &len, sizeof(len));
-}
-
 /* Sending */
 
 struct sender {
@@ -90,23 +72,6 @@ struct sender {
 	uint64_t n_segments, n_refused; /* refused: numbered, not sent */
 	uint64_t n_late;		/* times the schedule was given up */
 };
-
-static int connect_to(const char *addr, const char *port)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST}, *to;
-	int err = getaddrinfo(addr, port, &hints, &to), fd;
-
-	if (err) {
-		fprintf(stderr, "udpseg_flow: %s: %s\n", addr, gai_strerror(err));
-		exit(2);
-	}
-	fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
-		die(addr);
-	freeaddrinfo(to);
-	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
-	return fd;
-}
 
 static void put_segments(struct sender *s, uint8_t *to)
 {
@@ -129,21 +94,10 @@ static void send_once(struct sender *s)
 			continue;
 		/* Refused: an earlier send found nobody; the flow goes on. */
 		if (errno != ENOBUFS && errno != ECONNREFUSED)
-			die("send");
+			udpio_die("send");
 		s->n_refused += s->n_per_send;
 		return;
 	}
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec at = {
-		.tv_sec = (time_t)(ns / SECOND_NS),
-		.tv_nsec = (long)(ns % SECOND_NS),
-	};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
 }
 
 /* A sender that fell behind catches up, but never with more than LATE_MAX_NS at
@@ -154,7 +108,7 @@ static void send_paced(struct sender *s, uint64_t duration_ns)
 
 	while (now - start < duration_ns) {
 		if (due > now) {
-			sleep_until(due);
+			udpio_sleep_until(due);
 		} else if (now - due > LATE_MAX_NS) {
 			s->n_late++;
 			due = now;
@@ -185,7 +139,7 @@ static int send_flow(struct sender *s, double mbit, double seconds)
 	int segment = (int)s->segment_len;
 
 	if (s->n_per_send > 1 && setsockopt(s->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)))
-		die("UDP_SEGMENT");
+		udpio_die("UDP_SEGMENT");
 	/* The default slack of 50 us is more than the time between two sends. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	s->ns_per_send = (uint64_t)((double)s->n_per_send * s->segment_len * 8000 / mbit);
@@ -217,17 +171,11 @@ struct receiver {
 
 static int listen_at(uint16_t port)
 {
-	const int on = 1, off = 0;
-	struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const int on = 1;
+	int fd = udpio_listen(port);
 
-	if (fd < 0 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)))
-		die("socket");
-	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
 	if (setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on)))
-		die("UDP_GRO");
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)))
-		die("bind");
+		udpio_die("UDP_GRO");
 	return fd;
 }
 
@@ -240,7 +188,7 @@ static bool mark_seen(struct receiver *r, uint64_t sequence)
 		len = (byte + 1) * 2;
 		r->seen = realloc(r->seen, len);
 		if (!r->seen)
-			die("realloc");
+			udpio_die("realloc");
 		memset(r->seen + r->n_seen_bytes, 0, len - r->n_seen_bytes);
 		r->n_seen_bytes = len;
 	}
@@ -349,7 +297,7 @@ static void drain(struct receiver *r)
 		}
 		n = recvmmsg(r->fd, m, RECEIVES, MSG_DONTWAIT, NULL);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			die("recvmmsg");
+			udpio_die("recvmmsg");
 		for (int i = 0; i < n; i++)
 			take_receive(r, &m[i], bench_clock_ns());
 	} while (n == RECEIVES);
@@ -424,13 +372,14 @@ static int run_sender(int argc, char **argv)
 	s = (struct sender){
 		.segment_len = (uint32_t)segment,
 		.n_per_send = (uint32_t)n,
-		.fd = connect_to(argv[2], argv[3]),
+		.fd = udpio_connect(argv[2], argv[3]),
 	};
 	return send_flow(&s, mbit, seconds);
 }
 
 int main(int argc, char **argv)
 {
+	udpio_program = "udpseg_flow";
 	fill_pattern();
 	if (argc >= 6 && argc <= 8 && !strcmp(argv[1], "send"))
 		return run_sender(argc, argv);

@@ -26,7 +26,7 @@ allowed_folders() {
 	tests/unit/cli) echo "$1 agent/cli agent/node overlay" ;;
 	tests/unit/lane | tests/sim) echo "$1 agent/lane crypto offload overlay" ;;
 	tests/unit/* | tests/fuzz/*) echo "$1 ${1##*/}" ;;
-	tests/bench) echo "$1 crypto offload" ;;
+	tests/bench) echo "$1 agent/lane crypto offload" ;;
 	tests/platform) echo "$1 tests/unit/offload offload overlay" ;;
 	*) echo "$1" ;;
 	esac
