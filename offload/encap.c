@@ -53,6 +53,29 @@ bool encap_table_set(struct encap_table *t, uint16_t port, enum encap_kind kind)
 	return true;
 }
 
+bool encap_table_remove(struct encap_table *t, uint16_t port)
+{
+	struct encap_port *row = find_port(t, port);
+
+	if (!row)
+		return false;
+	*row = t->port[--t->n];
+	return true;
+}
+
+bool encap_table_merge(struct encap_table *t, const struct encap_table *from)
+{
+	struct encap_table merged = *t;
+	unsigned i;
+
+	for (i = 0; i < from->n; i++)
+		if (!encap_table_set(&merged, from->port[i].port,
+				     (enum encap_kind)from->port[i].kind))
+			return false;
+	*t = merged;
+	return true;
+}
+
 enum encap_kind encap_table_find(const struct encap_table *t, uint16_t port)
 {
 	unsigned i;
@@ -77,27 +100,44 @@ static uint16_t take_port(const char **text)
 	return (uint16_t)port;
 }
 
-/* Takes the name of a kind, which a comma or the end follows, off *text. */
-static enum encap_kind take_kind(const char **text)
+static const struct {
+	const char *name;
+	enum encap_kind kind;
+} kinds[] = {
+	{"vxlan", ENCAP_VXLAN},
+	{"geneve", ENCAP_GENEVE},
+	{"ip", ENCAP_BAREUDP_IP},
+	{"mpls", ENCAP_BAREUDP_MPLS},
+};
+
+const char *encap_kind_name(enum encap_kind kind)
 {
-	static const struct {
-		const char *name;
-		enum encap_kind kind;
-	} kinds[] = {
-		{"vxlan", ENCAP_VXLAN},
-		{"geneve", ENCAP_GENEVE},
-		{"ip", ENCAP_BAREUDP_IP},
-		{"mpls", ENCAP_BAREUDP_MPLS},
-	};
-	const size_t len = strcspn(*text, ",");
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (strlen(kinds[i].name) == len && !memcmp(kinds[i].name, *text, len)) {
-			*text += len;
+		if (kinds[i].kind == kind)
+			return kinds[i].name;
+	return NULL;
+}
+
+enum encap_kind encap_kind_of(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strlen(kinds[i].name) == len && !memcmp(kinds[i].name, name, len))
 			return kinds[i].kind;
-		}
 	return ENCAP_NONE;
+}
+
+/* Takes the name of a kind, which a comma or the end follows, off *text. */
+static enum encap_kind take_kind(const char **text)
+{
+	const size_t len = strcspn(*text, ",");
+	const enum encap_kind kind = encap_kind_of(*text, len);
+
+	*text += kind == ENCAP_NONE ? 0 : len;
+	return kind;
 }
 
 bool encap_table_parse(struct encap_table *t, const char *text)

@@ -36,11 +36,19 @@ struct encap_table {
 void encap_table_default(struct encap_table *t);
 /* Adds or replaces; false when the table is full. */
 bool encap_table_set(struct encap_table *t, uint16_t port, enum encap_kind kind);
+/* False: there was no such port. */
+bool encap_table_remove(struct encap_table *t, uint16_t port);
+/* Adds or replaces all of @from. False, *t untouched: they do not fit. */
+bool encap_table_merge(struct encap_table *t, const struct encap_table *from)
+	__attribute__((warn_unused_result));
+/* "vxlan", "geneve", "ip" (bareudp, also right for FOU and GUE), "mpls"; NULL and
+ * ENCAP_NONE for what is none of them. */
+const char *encap_kind_name(enum encap_kind kind);
+enum encap_kind encap_kind_of(const char *name, size_t len);
 /*
- * Adds what @text lists: "PORT=KIND" with commas between, KIND one of vxlan, geneve,
- * ip (bareudp, also right for FOU and GUE) and mpls. A port named before is
- * replaced; nothing at all adds nothing. False, *t untouched: it is no such list, a
- * port is not 1 to 65535, or the table is full.
+ * Adds what @text lists: "PORT=KIND" with commas between, KIND a name as above. A port named before
+ * is replaced; nothing at all adds nothing. False, *t untouched: it is no such list, a port is not
+ * 1 to 65535, or the table is full.
  */
 bool encap_table_parse(struct encap_table *t, const char *text) __attribute__((warn_unused_result));
 enum encap_kind encap_table_find(const struct encap_table *t, uint16_t port);

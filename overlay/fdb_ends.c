@@ -23,7 +23,6 @@ union fdb_request {
 };
 
 static bool build(const struct fdb_end *e, uint16_t type, union fdb_request *ret);
-static bool parse(const struct nlmsghdr *nlh, struct fdb_end *ret);
 
 static bool is_flooding(const uint8_t mac[6])
 {
@@ -67,7 +66,7 @@ static int on_end(const struct nlmsghdr *nlh, void *arg)
 	const struct fdb_list *list = arg;
 	struct fdb_end e;
 
-	if (!parse(nlh, &e) || e.ifindex != list->ifindex)
+	if (!fdb_end_parse(nlh, &e) || e.ifindex != list->ifindex)
 		return 0;
 	return list->fn(&e, list->arg);
 }
@@ -111,14 +110,14 @@ static bool build(const struct fdb_end *e, uint16_t type, union fdb_request *ret
 
 /* A bridge that has the device as its port tells entries of its own about it, without
  * a tunnel's end. */
-static bool parse(const struct nlmsghdr *nlh, struct fdb_end *ret)
+bool fdb_end_parse(const struct nlmsghdr *nlh, struct fdb_end *ret)
 {
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *attr;
 	struct nl_attrs attrs;
 	bool has_mac = false;
 
-	if (nlh->nlmsg_type != RTM_NEWNEIGH || !nl_attrs_begin(nlh, sizeof(*ndm), &attrs) ||
+	if (!nl_is_neighbour(nlh) || !nl_attrs_begin(nlh, sizeof(*ndm), &attrs) ||
 	    ndm->ndm_family != AF_BRIDGE)
 		return false;
 
@@ -137,5 +136,5 @@ static bool parse(const struct nlmsghdr *nlh, struct fdb_end *ret)
 			ip_addr_from_bytes(payload, len, &ret->remote);
 		}
 	}
-	return has_mac && ret->remote.len;
+	return !attrs.left && has_mac && ret->remote.len;
 }

@@ -127,26 +127,32 @@ static bool any_on(const union get_request *now, const union set_request *off, u
 	return false;
 }
 
-static int switch_off(const char *ifname, const struct feature_names *known,
-		      const char *const *names)
+/* What the device never had may not be asked for by some kernels. */
+static void choose(const struct feature_names *known, const char *const *names,
+		   const union get_request *now, union set_request *ret)
 {
-	union set_request off = {.cmd = {.cmd = ETHTOOL_SFEATURES, .size = (known->n + 31) / 32}};
-	union get_request now;
-	int err;
-
+	*ret = (union set_request){.cmd = {.cmd = ETHTOOL_SFEATURES, .size = (known->n + 31) / 32}};
 	for (; *names; names++) {
 		int i = find(known, *names);
 
 		if (i >= 0)
-			off.cmd.features[i / 32].valid |= 1U << (i % 32);
+			ret->cmd.features[i / 32].valid |= 1U << (i % 32);
 	}
-	/* What the device never had may not be asked for by some kernels. */
-	err = read_features(ifname, known->n, &now);
+	for (uint32_t i = 0; i < ret->cmd.size; i++)
+		ret->cmd.features[i].valid &= now->cmd.features[i].available &
+					      ~now->cmd.features[i].never_changed;
+}
+
+static int switch_off(const char *ifname, const struct feature_names *known,
+		      const char *const *names)
+{
+	union set_request off;
+	union get_request now;
+	int err = read_features(ifname, known->n, &now);
+
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < off.cmd.size; i++)
-		off.cmd.features[i].valid &= now.cmd.features[i].available &
-					     ~now.cmd.features[i].never_changed;
+	choose(known, names, &now, &off);
 	err = call(ifname, &off);
 	if (err < 0)
 		return err;
@@ -163,6 +169,42 @@ int features_off(const char *ifname, const char *const *names)
 
 	if (!err)
 		err = switch_off(ifname, &known, names);
+	free(known.name);
+	return err;
+}
+
+int features_on(const char *ifname, const char *const *names)
+{
+	struct feature_names known = {0};
+	union get_request now;
+	union set_request on;
+	int err = read_names(ifname, &known);
+
+	if (!err)
+		err = read_features(ifname, known.n, &now);
+	if (!err) {
+		choose(&known, names, &now, &on);
+		for (uint32_t i = 0; i < on.cmd.size; i++)
+			on.cmd.features[i].requested = on.cmd.features[i].valid;
+		err = call(ifname, &on);
+	}
+	free(known.name);
+	return err < 0 ? err : 0;
+}
+
+int features_any_on(const char *ifname, const char *const *names, bool *ret_on)
+{
+	struct feature_names known = {0};
+	union get_request now;
+	union set_request off;
+	int err = read_names(ifname, &known);
+
+	if (!err)
+		err = read_features(ifname, known.n, &now);
+	if (!err) {
+		choose(&known, names, &now, &off);
+		*ret_on = any_on(&now, &off, off.cmd.size);
+	}
 	free(known.name);
 	return err;
 }

@@ -16,6 +16,13 @@
  */
 int features_off(const char *ifname, const char *const *names);
 
+/* The same, on. What the device cannot or the kernel does not want stays off: 0 all the
+ * same. */
+int features_on(const char *ifname, const char *const *names);
+
+/* Is one of @names on that could be off? 0 or -errno. */
+int features_any_on(const char *ifname, const char *const *names, bool *ret_on);
+
 /* Is it on? False too for a name the kernel does not know. 0 or -errno. */
 int features_get(const char *ifname, const char *name, bool *ret_on);
 

@@ -194,6 +194,11 @@ int ingress_drop_install(struct nl *nl, int ifindex, const char *ifname,
 	return 0;
 }
 
+int ingress_drop_find(struct nl *nl, int ifindex)
+{
+	return has_filter(nl, ifindex);
+}
+
 void ingress_drop_leave(struct ingress_drop *drop)
 {
 	ingress_drop_remove(NULL, drop);

@@ -37,6 +37,9 @@ int ingress_drop_install(struct nl *nl, int ifindex, const char *ifname,
  * can take away; or -errno: it is not there. */
 int ingress_drop_hold(struct nl *nl, struct ingress_drop *drop);
 
+/* Is one by tc on the device? 1, 0 or -errno. */
+int ingress_drop_find(struct nl *nl, int ifindex);
+
 /* Lets it stay for the next process: tc. One of nft goes all the same. */
 void ingress_drop_leave(struct ingress_drop *drop);
 

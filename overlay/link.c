@@ -149,6 +149,34 @@ static int on_link(const struct nlmsghdr *nlh, void *arg)
 	return err;
 }
 
+static int set_name(struct nl *nl, int ifindex, const char *name)
+{
+	union link_request req;
+
+	begin(&req, RTM_NEWLINK, ifindex);
+	mnl_attr_put_strz(&req.nlh, IFLA_IFNAME, name);
+	return nl_call(nl, &req.nlh, NULL, NULL);
+}
+
+int link_rename(struct nl *nl, int ifindex, const char *name)
+{
+	struct link_change change = {.set_up = true};
+	int err, up;
+
+	if (ifindex <= 0 || !*name || strlen(name) >= IFNAMSIZ)
+		return -EINVAL;
+	err = set_name(nl, ifindex, name);
+	if (err != -EBUSY)
+		return err;
+	err = set_fields(nl, ifindex, &change);
+	if (err)
+		return err;
+	err = set_name(nl, ifindex, name);
+	change.up = true;
+	up = set_fields(nl, ifindex, &change);
+	return err ? err : up;
+}
+
 struct link_walk {
 	link_fn fn;
 	void *arg;

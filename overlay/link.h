@@ -54,6 +54,12 @@ struct link_change {
 };
 int link_set(struct nl *nl, int ifindex, const struct link_change *change);
 int link_delete(struct nl *nl, int ifindex);
+/*
+ * Another name. Before Linux 6.2 a device that is up keeps its name: there it is taken
+ * down for it and up again, and loses IPv6 addresses and routes. -EEXIST: the name is
+ * taken, -EINVAL: it is none.
+ */
+int link_rename(struct nl *nl, int ifindex, const char *name);
 /* A word about it that ip(8) shows. -EINVAL: LINK_ALIAS_LEN bytes or more. */
 int link_set_alias(struct nl *nl, int ifindex, const char *alias);
 

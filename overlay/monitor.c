@@ -8,12 +8,11 @@
 
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
-#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
+#include "neighbours.h"
 #include "nl.h"
-#include "owner.h"
 
 enum {
 	MONITOR_RCVBUF_LEN = 1 << 20,
@@ -34,7 +33,7 @@ static void deliver_overrun(monitor_fn fn, void *arg);
 static bool parse_link(const struct nlmsghdr *nlh, struct monitor_event *ev);
 static bool parse_addr(const struct nlmsghdr *nlh, struct monitor_event *ev);
 static bool parse_route(const struct nlmsghdr *nlh, struct monitor_event *ev);
-static bool parse_neighbour_gone(const struct nlmsghdr *nlh, struct monitor_event *ev);
+static bool parse_neighbour(const struct nlmsghdr *nlh, struct monitor_event *ev);
 static bool parse_qdisc_gone(const struct nlmsghdr *nlh, struct monitor_event *ev);
 
 int monitor_open(struct monitor **ret)
@@ -207,8 +206,9 @@ bool monitor_parse(const struct nlmsghdr *nlh, struct monitor_event *ret)
 	case RTM_DELRULE:
 		known = parse_route(nlh, &ev);
 		break;
+	case RTM_NEWNEIGH:
 	case RTM_DELNEIGH:
-		known = parse_neighbour_gone(nlh, &ev);
+		known = parse_neighbour(nlh, &ev);
 		break;
 	case RTM_DELQDISC:
 	case RTM_DELTFILTER:
@@ -288,27 +288,27 @@ static bool parse_route(const struct nlmsghdr *nlh, struct monitor_event *ev)
 	return true;
 }
 
-/* The state alone does not tell: the kernel makes it NUD_FAILED before it removes. */
-static bool parse_neighbour_gone(const struct nlmsghdr *nlh, struct monitor_event *ev)
+static bool parse_neighbour(const struct nlmsghdr *nlh, struct monitor_event *ev)
 {
-	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
-	const struct nlattr *attr;
-	struct nl_attrs attrs;
-	bool put_by_somebody;
+	struct neighbour n;
+	struct fdb_end e;
 
-	if (!nl_attrs_begin(nlh, sizeof(*ndm), &attrs))
+	if (fdb_end_parse(nlh, &e)) {
+		ev->family = AF_BRIDGE;
+		ev->ifindex = e.ifindex;
+		ev->neigh = (struct monitor_neigh){.addr = e.remote, .ours = e.ours};
+		memcpy(ev->neigh.mac, e.mac, sizeof(e.mac));
+	} else if (neighbour_parse(nlh, &n)) {
+		ev->family = ip_addr_family(&n.addr);
+		ev->ifindex = n.ifindex;
+		ev->neigh = (struct monitor_neigh){
+			.addr = n.addr, .permanent = n.permanent, .protocol = n.protocol};
+		memcpy(ev->neigh.mac, n.mac, sizeof(n.mac));
+	} else {
 		return false;
-	put_by_somebody = ndm->ndm_state & NUD_PERMANENT || ndm->ndm_flags & NTF_EXT_LEARNED;
-	while ((attr = nl_attrs_next(&attrs))) {
-		if (mnl_attr_get_type(attr) == NDA_PROTOCOL &&
-		    mnl_attr_get_payload_len(attr) == 1 && mnl_attr_get_u8(attr) == OWNER_PROTOCOL)
-			put_by_somebody = true;
 	}
-	if (attrs.left || !put_by_somebody)
-		return false;
 	ev->kind = MONITOR_NEIGH;
-	ev->family = ndm->ndm_family;
-	ev->ifindex = ndm->ndm_ifindex;
+	ev->neigh.gone = nlh->nlmsg_type == RTM_DELNEIGH;
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ipaddr.h"
 #include "link.h"
 
 struct monitor;
@@ -20,14 +21,25 @@ enum monitor_kind {
 	MONITOR_ADDR_GONE, /* family, addr, ifindex valid */
 	MONITOR_ADDR_NEW,  /* the same */
 	MONITOR_ROUTE,	   /* some route or rule of `family` changed */
-	MONITOR_NEIGH,	   /* family, ifindex valid, see monitor_watch_neighbours() */
+	MONITOR_NEIGH,	   /* family, ifindex, neigh valid */
 	MONITOR_QDISC,	   /* ifindex valid, see monitor_watch_qdiscs() */
 	MONITOR_OVERRUN,   /* events were lost (ENOBUFS): re-read everything */
+};
+
+/* A neighbour, or with the family AF_BRIDGE an FDB entry (neighbours.h). */
+struct monitor_neigh {
+	bool gone; /* else it is as told from now on */
+	uint8_t mac[6];
+	struct ip_addr addr; /* the neighbour's; of an FDB entry the tunnel's end */
+	bool permanent;	     /* a neighbour */
+	uint8_t protocol;    /* a neighbour's, 0: none */
+	bool ours;	     /* an FDB entry, by its mark */
 };
 
 struct monitor_event {
 	enum monitor_kind kind;
 	struct link_info link;
+	struct monitor_neigh neigh;
 	int family; /* AF_INET or AF_INET6; of an FDB entry AF_BRIDGE */
 	int ifindex;
 	uint8_t addr[16]; /* our own, not the peer's; IPv4 fills the first 4 bytes */
@@ -38,10 +50,9 @@ int monitor_open(struct monitor **ret);
 void monitor_close(struct monitor *m);
 int monitor_fd(const struct monitor *m);
 /*
- * From now on also MONITOR_NEIGH: a neighbour or FDB entry that somebody put there is
- * gone, which is one that is permanent or carries OWNER_PROTOCOL or NTF_EXT_LEARNED.
- * What the kernel learns by itself comes and goes all the time and is not told. 0 or
- * -errno.
+ * From now on also MONITOR_NEIGH: a neighbour, or an FDB entry that leads to a tunnel's
+ * end, is there, has changed, or is gone. Whoever made it: the kernel learns many by
+ * itself, and has them come and go all the time. 0 or -errno.
  */
 int monitor_watch_neighbours(struct monitor *m);
 /* From now on also MONITOR_QDISC: a queueing discipline or a filter of a device was

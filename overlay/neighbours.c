@@ -12,6 +12,7 @@
 
 #include "nl.h"
 #include "nl_batch.h"
+#include "nl_internal.h"
 
 enum { NEIGHBOUR_REQUEST_LEN = 128 };
 
@@ -21,7 +22,6 @@ union neighbour_request {
 };
 
 static bool build(const struct neighbour *n, uint16_t type, union neighbour_request *ret);
-static bool parse(const struct nlmsghdr *nlh, struct neighbour *ret);
 
 int neighbour_put(struct nl_batch *b, const struct neighbour *n, void *cookie)
 {
@@ -56,7 +56,7 @@ static int on_neighbour(const struct nlmsghdr *nlh, void *arg)
 	const struct neighbour_list *list = arg;
 	struct neighbour n;
 
-	if (!parse(nlh, &n) || n.ifindex != list->ifindex)
+	if (!neighbour_parse(nlh, &n) || n.ifindex != list->ifindex)
 		return 0;
 	return list->fn(&n, list->arg);
 }
@@ -94,13 +94,13 @@ static bool build(const struct neighbour *n, uint16_t type, union neighbour_requ
 	return true;
 }
 
-static bool parse(const struct nlmsghdr *nlh, struct neighbour *ret)
+bool neighbour_parse(const struct nlmsghdr *nlh, struct neighbour *ret)
 {
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *attr;
 	struct nl_attrs attrs;
 
-	if (nlh->nlmsg_type != RTM_NEWNEIGH || !nl_attrs_begin(nlh, sizeof(*ndm), &attrs) ||
+	if (!nl_is_neighbour(nlh) || !nl_attrs_begin(nlh, sizeof(*ndm), &attrs) ||
 	    ndm->ndm_family == AF_UNSPEC)
 		return false;
 
@@ -119,5 +119,5 @@ static bool parse(const struct nlmsghdr *nlh, struct neighbour *ret)
 		else if (mnl_attr_get_type(attr) == NDA_PROTOCOL && len == sizeof(uint8_t))
 			ret->protocol = *(const uint8_t *)payload;
 	}
-	return ip_addr_family(&ret->addr) == ndm->ndm_family;
+	return !attrs.left && ip_addr_family(&ret->addr) == ndm->ndm_family;
 }

@@ -13,6 +13,7 @@
 
 struct nl;
 struct nl_batch;
+struct nlmsghdr;
 
 struct neighbour {
 	int ifindex;
@@ -31,6 +32,8 @@ int neighbour_remove(struct nl_batch *b, const struct neighbour *n, void *cookie
 /* Of one device, both families, in every state. As route_list() otherwise. */
 typedef int (*neighbour_fn)(const struct neighbour *n, void *arg);
 int neighbour_list(struct nl *nl, int ifindex, neighbour_fn fn, void *arg);
+/* One that a message tells of, there or gone. Never an FDB entry. Any thread. */
+bool neighbour_parse(const struct nlmsghdr *nlh, struct neighbour *ret);
 
 /*
  * The all-zero MAC is the flooding list, with any number of ends; every other MAC has
@@ -52,5 +55,7 @@ int fdb_end_put(struct nl_batch *b, const struct fdb_end *e, void *cookie);
 int fdb_end_remove(struct nl_batch *b, const struct fdb_end *e, void *cookie);
 typedef int (*fdb_end_fn)(const struct fdb_end *e, void *arg);
 int fdb_end_list(struct nl *nl, int ifindex, fdb_end_fn fn, void *arg);
+/* As neighbour_parse(). A bridge's entry, which leads to no tunnel's end, is none. */
+bool fdb_end_parse(const struct nlmsghdr *nlh, struct fdb_end *ret);
 
 #endif

@@ -6,11 +6,14 @@
 #ifndef SEALANE_OVERLAY_NL_INTERNAL_H
 #define SEALANE_OVERLAY_NL_INTERNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 struct nl;
 struct nl_batch;
-struct nlmsghdr;
 
 int nl_fd(const struct nl *nl);
 uint32_t nl_portid(const struct nl *nl);
@@ -26,5 +29,11 @@ int nl_read_error(struct nl *nl, const struct nlmsghdr *nlh);
 
 /* As nl_batch_add(), but where the kernel answers @fine (-errno) it is told as 0. */
 int nl_batch_add_fine(struct nl_batch *b, const struct nlmsghdr *req, int fine, void *cookie);
+
+/* Is it about a neighbour or FDB entry, there or gone? */
+static inline bool nl_is_neighbour(const struct nlmsghdr *nlh)
+{
+	return nlh->nlmsg_type == RTM_NEWNEIGH || nlh->nlmsg_type == RTM_DELNEIGH;
+}
 
 #endif

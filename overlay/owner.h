@@ -13,5 +13,8 @@
 
 enum { OWNER_PROTOCOL = 94 };
 #define OWNER_ALIAS "sealane"
+/* With the port's name behind it: of the lane end of a port's veth pair, by which the
+ * overlay end is found whatever its name is by then. */
+#define OWNER_PORT_ALIAS OWNER_ALIAS " port "
 
 #endif

@@ -85,7 +85,8 @@ const char *tunnel_differs(const struct tunnel_found *found, const struct tunnel
  */
 bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor, unsigned patch);
 /* Has the kernel cut them on their way into bare UDP device @ifname instead, but for
- * those that it cuts right. @ret_changed: it did not do so before. 0 or -errno. */
+ * those that it cuts right, whatever was outside before. @ret_changed: it did not do so
+ * before. 0 or -errno. */
 int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed);
 
 /* Calls @fn with name and kind (its until it returns) of every device of this network

@@ -12,6 +12,7 @@ static const char *const wrong_over_ipv4[] = {"tx-tcp6-segmentation", "tx-udp-se
 static const char *const wrong_over_ipv6[] = {"tx-tcp-segmentation", "tx-tcp6-segmentation",
 					      "tx-udp-segmentation", "tx-sctp-segmentation",
 					      "tx-gso-list",	     NULL};
+static const char *const right_over_ipv4[] = {"tx-tcp-segmentation", NULL};
 
 static int any_on(const char *ifname, const char *const *names, bool *ret)
 {
@@ -24,6 +25,21 @@ static int any_on(const char *ifname, const char *const *names, bool *ret)
 	return err;
 }
 
+/* A device that was for IPv6 before has it off. */
+static int keep_right(const char *ifname, bool *changed)
+{
+	bool on;
+	int err = features_get(ifname, right_over_ipv4[0], &on);
+
+	if (err || on)
+		return err;
+	err = features_on(ifname, right_over_ipv4);
+	if (!err)
+		err = features_get(ifname, right_over_ipv4[0], &on);
+	*changed |= !err && on;
+	return err;
+}
+
 int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed)
 {
 	const char *const *names = outer6 ? wrong_over_ipv6 : wrong_over_ipv4;
@@ -31,11 +47,11 @@ int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed)
 	int err = any_on(ifname, names, &on);
 
 	*ret_changed = false;
-	if (err || !on)
-		return err;
-	err = features_off(ifname, names);
-	*ret_changed = !err;
-	return err;
+	if (!err && on) {
+		err = features_off(ifname, names);
+		*ret_changed = !err;
+	}
+	return err || outer6 ? err : keep_right(ifname, ret_changed);
 }
 
 bool tunnel_cuts_right(enum tunnel_type type, unsigned major, unsigned minor, unsigned patch)

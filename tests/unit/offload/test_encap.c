@@ -81,6 +81,59 @@ static const struct {
 	{",", 0, 0, ENCAP_NONE},
 };
 
+static void test_changed(void **state)
+{
+	struct encap_table t, more = {.n = 0}, before;
+	uint16_t port;
+
+	(void)state;
+	encap_table_default(&t);
+	assert_true(encap_table_remove(&t, 4789));
+	assert_false(encap_table_remove(&t, 4789));
+	assert_int_equal(t.n, 3);
+	assert_int_equal(encap_table_find(&t, 4789), ENCAP_NONE);
+	assert_int_equal(encap_table_find(&t, 8472), ENCAP_VXLAN);
+	assert_int_equal(encap_table_find(&t, 6635), ENCAP_BAREUDP_MPLS);
+
+	assert_true(encap_table_set(&more, 6635, ENCAP_BAREUDP_IP));
+	for (port = 1; port <= 29; port++)
+		assert_true(encap_table_set(&more, port, ENCAP_GENEVE));
+	assert_true(encap_table_merge(&t, &more));
+	assert_int_equal(t.n, 32);
+	assert_int_equal(encap_table_find(&t, 6635), ENCAP_BAREUDP_IP);
+	assert_int_equal(encap_table_find(&t, 29), ENCAP_GENEVE);
+	before = t;
+	assert_true(encap_table_set(&more, 6635, ENCAP_BAREUDP_MPLS));
+	assert_true(encap_table_set(&more, 30, ENCAP_GENEVE));
+	assert_false(encap_table_merge(&t, &more));
+	assert_memory_equal(&t, &before, sizeof(t));
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		enum encap_kind kind;
+		const char *name;
+	} kinds[] = {
+		{ENCAP_VXLAN, "vxlan"},
+		{ENCAP_GENEVE, "geneve"},
+		{ENCAP_BAREUDP_IP, "ip"},
+		{ENCAP_BAREUDP_MPLS, "mpls"},
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < N_ELEMENTS(kinds); i++) {
+		assert_string_equal(encap_kind_name(kinds[i].kind), kinds[i].name);
+		assert_int_equal(encap_kind_of(kinds[i].name, strlen(kinds[i].name)),
+				 kinds[i].kind);
+	}
+	assert_null(encap_kind_name(ENCAP_NONE));
+	assert_int_equal(encap_kind_of("vxlan", 4), ENCAP_NONE);
+	assert_int_equal(encap_kind_of("vxlan,", 6), ENCAP_NONE);
+	assert_int_equal(encap_kind_of("", 0), ENCAP_NONE);
+}
+
 static void test_lists(void **state)
 {
 	struct encap_table t, before;
@@ -313,7 +366,8 @@ int main(void)
 		cmocka_unit_test(test_table),	  cmocka_unit_test(test_shims),
 		cmocka_unit_test(test_outer_v6),  cmocka_unit_test(test_outer_refused),
 		cmocka_unit_test(test_truncated), cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_long_list), cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,34 @@ static void test_off(void **state)
 	assert_int_equal(system("ip link del va"), 0);
 }
 
+static void test_any_on(void **state)
+{
+	static const char *const names[] = {"no-such-feature", "tx-checksum-sctp",
+					    "tx-udp-segmentation", NULL};
+	static const char *const others[] = {"tx-tcp-segmentation", NULL};
+	/* One that no veth can switch off. */
+	static const char *const fixed[] = {"tx-lockless", NULL};
+	bool on = false;
+
+	(void)state;
+	need_netns();
+	assert_int_equal(system("ip link add va type veth peer name vb"), 0);
+	assert_int_equal(features_any_on("va", names, &on), 0);
+	assert_true(on);
+	assert_int_equal(features_off("va", names + 2), 0);
+	assert_int_equal(features_any_on("va", names, &on), 0);
+	assert_true(on);
+	assert_int_equal(features_off("va", names), 0);
+	assert_int_equal(features_any_on("va", names, &on), 0);
+	assert_false(on);
+	assert_int_equal(features_any_on("va", others, &on), 0);
+	assert_true(on);
+	assert_int_equal(features_any_on("va", fixed, &on), 0);
+	assert_false(on);
+	assert_int_equal(features_any_on("nosuch", names, &on), -ENODEV);
+	assert_int_equal(system("ip link del va"), 0);
+}
+
 static void test_refused(void **state)
 {
 	static const char *const names[] = {"tx-checksum-sctp", NULL};
@@ -72,6 +100,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_any_on),
 		cmocka_unit_test(test_refused),
 	};
 

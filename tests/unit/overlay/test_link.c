@@ -142,6 +142,36 @@ static void test_alias(void **state)
 	end(&f);
 }
 
+/* Up or down: it is what it was. */
+static void test_rename(void **state)
+{
+	static const char *const names[] = {"slfoo", "slbar"};
+	struct link_change change = {.set_up = true};
+	struct link_info link;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TUN_KIND_TAP);
+	for (int up = 0; up < 2; up++) {
+		change.up = up;
+		assert_int_equal(link_set(f.nl, f.ifindex, &change), 0);
+		assert_int_equal(link_rename(f.nl, f.ifindex, names[up]), 0);
+		assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+		assert_string_equal(link.name, names[up]);
+		assert_int_equal(!!(link.flags & IFF_UP), up);
+		assert_int_equal(link_rename(f.nl, f.ifindex, "lo"), -EEXIST);
+		assert_int_equal(link_rename(f.nl, f.ifindex, "a/b"), -EINVAL);
+		assert_int_equal(link_rename(f.nl, f.ifindex, ""), -EINVAL);
+		assert_int_equal(link_rename(f.nl, f.ifindex, "a-name-of-16-let"), -EINVAL);
+		assert_int_equal(link_get_index(f.nl, f.ifindex, &link), 0);
+		assert_string_equal(link.name, names[up]);
+		assert_int_equal(!!(link.flags & IFF_UP), up);
+	}
+	assert_int_equal(link_rename(f.nl, 99999, "slx"), -ENODEV);
+	assert_int_equal(link_rename(f.nl, 0, "slx"), -EINVAL);
+	end(&f);
+}
+
 struct seen {
 	unsigned lo, tap, n;
 	int tap_ifindex, stop_after;
@@ -519,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_get),
 		cmocka_unit_test(test_superpacket_limits),
 		cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_rename),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_get_tun_has_no_mac),
 		cmocka_unit_test(test_get_none),

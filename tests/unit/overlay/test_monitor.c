@@ -309,12 +309,12 @@ static int change_neighbour(struct fixture *f, uint16_t type, uint16_t nud, uint
 	return nl_call(f->nl, &req.nlh, NULL, NULL);
 }
 
-/* What we put is told of when it goes, what was learned is not, and nothing is to who
- * did not ask. */
+/* All of it is told of to who asks, and nothing to who does not. */
 static void test_neighbour_events(void **state)
 {
 	const struct tun_open_args args = {.name = "sl%d", .kind = TUN_KIND_TAP};
 	const struct link_change up = {.set_up = true, .up = true};
+	const struct monitor_event *ev;
 	struct fixture f;
 	struct tun tun;
 	int ifindex;
@@ -326,70 +326,100 @@ static void test_neighbour_events(void **state)
 	assert_int_equal(link_set(f.nl, ifindex, &up), 0);
 	assert_int_equal(change_neighbour(&f, RTM_NEWNEIGH, NUD_PERMANENT, OWNER_PROTOCOL, ifindex),
 			 0);
-	assert_int_equal(change_neighbour(&f, RTM_DELNEIGH, 0, 0, ifindex), 0);
-	forget(&f);
+	assert_int_equal(monitor_read(f.m, keep, &f.events), 0);
+	assert_null(find(&f.events, MONITOR_NEIGH, AF_INET, ifindex));
 
 	assert_int_equal(monitor_watch_neighbours(f.m), 0);
+	forget(&f);
 	assert_int_equal(change_neighbour(&f, RTM_NEWNEIGH, NUD_STALE, 0, ifindex), 0);
-	assert_int_equal(change_neighbour(&f, RTM_DELNEIGH, 0, 0, ifindex), 0);
-	assert_int_equal(monitor_read(f.m, keep, &f.events), 0);
-	assert_null(find(&f.events, MONITOR_NEIGH, AF_INET, ifindex));
+	ev = wait_for(&f, MONITOR_NEIGH, AF_INET, ifindex);
+	assert_false(ev->neigh.gone);
+	assert_false(ev->neigh.permanent);
+	assert_int_equal(ev->neigh.mac[5], 1);
+	assert_int_equal(ev->neigh.addr.bytes[3], 77);
 
+	forget(&f);
 	assert_int_equal(change_neighbour(&f, RTM_NEWNEIGH, NUD_PERMANENT, OWNER_PROTOCOL, ifindex),
 			 0);
-	assert_int_equal(monitor_read(f.m, keep, &f.events), 0);
-	assert_null(find(&f.events, MONITOR_NEIGH, AF_INET, ifindex));
+	ev = wait_for(&f, MONITOR_NEIGH, AF_INET, ifindex);
+	assert_true(ev->neigh.permanent);
+	assert_int_equal(ev->neigh.protocol, OWNER_PROTOCOL);
+
+	/* First it is failed, then gone. */
+	forget(&f);
 	assert_int_equal(change_neighbour(&f, RTM_DELNEIGH, 0, 0, ifindex), 0);
 	wait_for(&f, MONITOR_NEIGH, AF_INET, ifindex);
+	assert_true(f.events.list[f.events.n - 1].neigh.gone);
 	close(tun.fd);
 	end(&f);
 }
 
+enum { IP4 = 1, MAC = 2 }; /* attributes */
+
 static const struct neighbour_case {
 	const char *what;
-	uint16_t type, state;
+	uint16_t type;
+	uint8_t family;
+	uint16_t state;
 	uint8_t flags;
-	unsigned protocol;
-	size_t protocol_len;
+	unsigned attrs;
+	uint8_t protocol;
 	unsigned cut;
-	bool want;
+	bool want, permanent, ours;
 } neighbour_cases[] = {
-	{"learned", RTM_DELNEIGH, NUD_REACHABLE, NTF_SELF, 0, 0, 0, false},
-	{"failed", RTM_DELNEIGH, NUD_FAILED, 0, 0, 0, 0, false},
-	{"permanent", RTM_DELNEIGH, NUD_PERMANENT, 0, 0, 0, 0, true},
-	{"learned elsewhere", RTM_DELNEIGH, NUD_REACHABLE, NTF_SELF | NTF_EXT_LEARNED, 0, 0, 0,
-	 true},
-	{"ours", RTM_DELNEIGH, NUD_FAILED, 0, OWNER_PROTOCOL, 1, 0, true},
-	{"another's", RTM_DELNEIGH, NUD_FAILED, 0, 17, 1, 0, false},
-	{"a protocol of 2 bytes", RTM_DELNEIGH, NUD_FAILED, 0, OWNER_PROTOCOL, 2, 0, false},
-	{"cut protocol", RTM_DELNEIGH, NUD_PERMANENT, 0, OWNER_PROTOCOL, 1, 4, false},
-	{"cut header", RTM_DELNEIGH, NUD_PERMANENT, 0, 0, 0, 1, false},
-	{"new", RTM_NEWNEIGH, NUD_PERMANENT, 0, OWNER_PROTOCOL, 1, 0, false},
+	{"learned", RTM_NEWNEIGH, AF_INET, NUD_REACHABLE, 0, IP4 | MAC, 0, 0, true, false, false},
+	{"ours", RTM_NEWNEIGH, AF_INET, NUD_PERMANENT, 0, IP4 | MAC, 94, 0, true, true, false},
+	{"gone", RTM_DELNEIGH, AF_INET, NUD_FAILED, 0, IP4, 94, 0, true, false, false},
+	{"no address", RTM_NEWNEIGH, AF_INET, NUD_PERMANENT, 0, MAC, 0, 0, false, false, false},
+	{"another family", RTM_NEWNEIGH, AF_INET6, NUD_PERMANENT, 0, IP4 | MAC, 0, 0, false, false,
+	 false},
+	{"an end", RTM_NEWNEIGH, AF_BRIDGE, NUD_NOARP, NTF_SELF, IP4 | MAC, 0, 0, true, false,
+	 false},
+	{"our end", RTM_NEWNEIGH, AF_BRIDGE, NUD_NOARP, NTF_SELF | NTF_EXT_LEARNED, IP4 | MAC, 0, 0,
+	 true, false, true},
+	{"our end gone", RTM_DELNEIGH, AF_BRIDGE, NUD_NOARP, NTF_EXT_LEARNED, IP4 | MAC, 0, 0, true,
+	 false, true},
+	{"a bridge's", RTM_NEWNEIGH, AF_BRIDGE, NUD_PERMANENT, 0, MAC, 0, 0, false, false, false},
+	{"no MAC", RTM_NEWNEIGH, AF_BRIDGE, NUD_NOARP, 0, IP4, 0, 0, false, false, false},
+	{"cut end", RTM_NEWNEIGH, AF_BRIDGE, NUD_NOARP, 0, IP4 | MAC, 1, 4, false, false, false},
+	{"cut protocol", RTM_NEWNEIGH, AF_INET, NUD_PERMANENT, 0, IP4 | MAC, 94, 4, false, false,
+	 false},
+	{"cut header", RTM_DELNEIGH, AF_INET, NUD_PERMANENT, 0, 0, 0, 1, false, false, false},
 };
+
+static void put_neighbour(const struct neighbour_case *c, union request *req)
+{
+	static const uint8_t addr[4] = {192, 0, 2, 9}, mac[6] = {2, 0, 0, 0, 0, 8};
+	struct ndmsg *ndm;
+
+	memset(req, 0, sizeof(*req));
+	mnl_nlmsg_put_header(req);
+	req->nlh.nlmsg_type = c->type;
+	ndm = mnl_nlmsg_put_extra_header(&req->nlh, sizeof(*ndm));
+	ndm->ndm_family = c->family;
+	ndm->ndm_ifindex = 5;
+	ndm->ndm_state = c->state;
+	ndm->ndm_flags = c->flags;
+	if (c->attrs & IP4)
+		mnl_attr_put(&req->nlh, NDA_DST, sizeof(addr), addr);
+	if (c->attrs & MAC)
+		mnl_attr_put(&req->nlh, NDA_LLADDR, sizeof(mac), mac);
+	if (c->protocol)
+		mnl_attr_put_u8(&req->nlh, NDA_PROTOCOL, c->protocol);
+	req->nlh.nlmsg_len -= c->cut;
+}
 
 static void test_parse_neighbour(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(neighbour_cases) / sizeof(neighbour_cases[0]); i++) {
 		const struct neighbour_case *c = &neighbour_cases[i];
-		const uint8_t protocol[2] = {(uint8_t)c->protocol};
 		struct monitor_event ev = {.ifindex = 4711};
 		struct nlmsghdr *exact;
-		struct ndmsg *ndm;
 		union request req;
 		bool known;
 
-		memset(&req, 0, sizeof(req));
-		mnl_nlmsg_put_header(&req);
-		req.nlh.nlmsg_type = c->type;
-		ndm = mnl_nlmsg_put_extra_header(&req.nlh, sizeof(*ndm));
-		ndm->ndm_family = AF_BRIDGE;
-		ndm->ndm_ifindex = 5;
-		ndm->ndm_state = c->state;
-		ndm->ndm_flags = c->flags;
-		if (c->protocol_len)
-			mnl_attr_put(&req.nlh, NDA_PROTOCOL, c->protocol_len, protocol);
-		req.nlh.nlmsg_len -= c->cut;
+		put_neighbour(c, &req);
 		exact = malloc(req.nlh.nlmsg_len);
 		assert_non_null(exact);
 		memcpy(exact, &req, req.nlh.nlmsg_len);
@@ -399,7 +429,15 @@ static void test_parse_neighbour(void **state)
 		if (known != c->want || (known && ev.kind != MONITOR_NEIGH))
 			fail_msg("%s: %d", c->what, known);
 		assert_int_equal(ev.ifindex, known ? 5 : 4711);
-		assert_int_equal(ev.family, known ? AF_BRIDGE : 0);
+		assert_int_equal(ev.family, known ? c->family : 0);
+		if (!known)
+			continue;
+		assert_int_equal(ev.neigh.gone, c->type == RTM_DELNEIGH);
+		assert_int_equal(ev.neigh.permanent, c->permanent);
+		assert_int_equal(ev.neigh.ours, c->ours);
+		assert_int_equal(ev.neigh.protocol, c->family == AF_INET ? c->protocol : 0);
+		assert_int_equal(ev.neigh.addr.bytes[3], 9);
+		assert_int_equal(ev.neigh.mac[5], c->attrs & MAC ? 8 : 0);
 	}
 }
 

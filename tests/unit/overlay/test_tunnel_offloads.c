@@ -73,6 +73,25 @@ static void test_over_ipv6(void **state)
 	check(true);
 }
 
+/* What is outside changes, and the device stays. */
+static void test_family_changes(void **state)
+{
+	static const bool outer6[] = {true, false, true, false};
+	bool changed;
+
+	(void)state;
+	need_netns();
+	assert_int_equal(system("ip link add va type veth peer name vb"), 0);
+	for (size_t i = 0; i < sizeof(outer6); i++) {
+		assert_int_equal(tunnel_cut_before("va", outer6[i], &changed), 0);
+		assert_true(changed);
+		expect("va", outer6[i]);
+		assert_int_equal(tunnel_cut_before("va", outer6[i], &changed), 0);
+		assert_false(changed);
+	}
+	assert_int_equal(system("ip link del va"), 0);
+}
+
 /* One of them alone is on, the last of the list. */
 static void test_one(void **state)
 {
@@ -129,7 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_over_ipv4),  cmocka_unit_test(test_over_ipv6),
 		cmocka_unit_test(test_one),	   cmocka_unit_test(test_no_device),
-		cmocka_unit_test(test_cuts_right),
+		cmocka_unit_test(test_cuts_right), cmocka_unit_test(test_family_changes),
 	};
 
 	if (unshare(CLONE_NEWNET) < 0)
