@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "control_ports.h"
+#include "encap_ports.h"
 #include "lane.h"
 #include "textbuf.h"
 
@@ -27,6 +28,14 @@ static void put_counters(const struct stats *stats, struct textbuf *out)
 			       stats->drop[i]);
 }
 
+/* For programs that show the counters to people: none of them has a list of its own. */
+static void put_meanings(struct textbuf *out)
+{
+	for (unsigned i = DROP_NONE + 1; i < N_DROP_REASONS; i++)
+		textbuf_printf(out, "drop_help=%s %s\n", drop_name((enum drop)i),
+			       drop_help((enum drop)i));
+}
+
 void control_get(const struct lane *lane, const struct control_info *info, struct textbuf *out)
 {
 	textbuf_printf(out, "version=%d\n", CONTROL_VERSION);
@@ -39,6 +48,8 @@ void control_get(const struct lane *lane, const struct control_info *info, struc
 	textbuf_printf(out, "peers=%u\n", lane->n_peers);
 	put_capabilities(info, out);
 	put_counters(&lane->stats, out);
+	put_meanings(out);
+	encap_ports_put(lane, out);
 	control_ports_put(lane, out);
 	textbuf_printf(out, "errno=0\n\n");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The lane's control socket: `get=1` answers with version=, state, capabilities,
- * counters and VXLAN ports (control_ports.h) in the UAPI's line grammar; `set=1`
- * changes ports (control_set.h). Control thread.
+ * counters, what drop reasons mean, and VXLAN ports (control_ports.h) in the UAPI's line
+ * grammar; `set=1` changes ports (control_set.h). Control thread.
  */
 #ifndef SEALANE_LANE_CONTROL_H
 #define SEALANE_LANE_CONTROL_H

@@ -28,6 +28,7 @@ struct line_handler {
 	int (*handle)(struct control_set *s, char *value);
 	const char *wanted;
 	bool repeats;
+	bool of_lane; /* about the lane and no port */
 };
 
 static int refuse(struct control_set *s, int err, const char *fmt, ...)
@@ -376,40 +377,80 @@ static int set_replace_neighbours(struct control_set *s, char *value)
 	return parse_true(value, &s->change.replace_neighbours);
 }
 
+/* UDP ports of tunnels */
+
+static int add_encap(struct control_set *s, const char *port, enum encap_kind kind)
+{
+	struct encap_op op = {.line = s->line, .kind = kind};
+	uint32_t number;
+
+	if (parse_range(port, 1, UINT16_MAX, &number) < 0)
+		return -EINVAL;
+	op.port = (uint16_t)number;
+	if (!encap_change_add(&s->encap, &op))
+		return refuse(s, -ENOSPC, "at most %d ports in one command", ENCAP_OPS_MAX);
+	return 0;
+}
+
+static int set_encap(struct control_set *s, char *value)
+{
+	char *word[3];
+	int n = split(value, word, 3);
+	enum encap_kind kind = n < 2 ? ENCAP_NONE : encap_kind_of(word[1], strlen(word[1]));
+
+	/* "set" is what a get says. */
+	if (kind == ENCAP_NONE || (n == 3 && strcmp(word[2], "set") != 0))
+		return -EINVAL;
+	return add_encap(s, word[0], kind);
+}
+
+static int set_encap_remove(struct control_set *s, char *value)
+{
+	return add_encap(s, value, ENCAP_NONE);
+}
+
+static int set_replace_encap(struct control_set *s, char *value)
+{
+	return parse_true(value, &s->encap.replace);
+}
+
 #define MAC_WORDS "a unicast MAC address (02:00:00:00:00:01)"
 #define IP_WORDS  "an IPv4 or IPv6 address"
 
 /* The first two are looked for by their place. */
 static const struct line_handler keys[] = {
-	{"version", set_version, "1", false},
-	{"port", set_port, "1 to 15 printable characters without blanks, / : %", false},
-	{"create", set_create, "true", false},
-	{"remove", set_remove, "true", false},
-	{"kind", set_kind, "auto, veth or tap", false},
-	{"mtu", set_mtu, "68 to 65535, or 0", false},
-	{"mac", set_mac, MAC_WORDS, false},
-	{"gso_max_size", set_gso_max_size, "65536 to 196608, or 0", false},
-	{"vtep", set_vtep, IP_WORDS, false},
-	{"udp_port", set_udp_port, "1 to 65535", false},
-	{"vni", set_vni, "0 to 16777215", false},
-	{"ttl", set_ttl, "1 to 255", false},
-	{"dscp", set_dscp, "0 to 63, or inherit", false},
-	{"checksum", set_checksum, "true or false", false},
-	{"answer_neighbours", set_answer_neighbours, "true or false", false},
-	{"learning", set_learning, "true or false", false},
-	{"age_s", set_age, "0 to 4294967295", false},
-	{"fdb_limit", set_fdb_limit, "0 to 1048576", false},
-	{"learned_limit", set_learned_limit, "0 to 1048576", false},
-	{"flush_learned", set_flush_learned, "true", false},
-	{"replace_fdb", set_replace_fdb, "true", false},
-	{"replace_flood", set_replace_flood, "true", false},
-	{"replace_neighbours", set_replace_neighbours, "true", false},
-	{"fdb", set_fdb, "a MAC address and an IPv4 or IPv6 address", true},
-	{"fdb_remove", set_fdb_remove, "a MAC address", true},
-	{"flood", set_flood, IP_WORDS, true},
-	{"flood_remove", set_flood_remove, IP_WORDS, true},
-	{"neighbour", set_neighbour, "an IPv4 or IPv6 address and a MAC address", true},
-	{"neighbour_remove", set_neighbour_remove, IP_WORDS, true},
+	{"version", set_version, "1", false, false},
+	{"port", set_port, "1 to 15 printable characters without blanks, / : %", false, false},
+	{"create", set_create, "true", false, false},
+	{"remove", set_remove, "true", false, false},
+	{"kind", set_kind, "auto, veth or tap", false, false},
+	{"mtu", set_mtu, "68 to 65535, or 0", false, false},
+	{"mac", set_mac, MAC_WORDS, false, false},
+	{"gso_max_size", set_gso_max_size, "65536 to 196608, or 0", false, false},
+	{"vtep", set_vtep, IP_WORDS, false, false},
+	{"udp_port", set_udp_port, "1 to 65535", false, false},
+	{"vni", set_vni, "0 to 16777215", false, false},
+	{"ttl", set_ttl, "1 to 255", false, false},
+	{"dscp", set_dscp, "0 to 63, or inherit", false, false},
+	{"checksum", set_checksum, "true or false", false, false},
+	{"answer_neighbours", set_answer_neighbours, "true or false", false, false},
+	{"learning", set_learning, "true or false", false, false},
+	{"age_s", set_age, "0 to 4294967295", false, false},
+	{"fdb_limit", set_fdb_limit, "0 to 1048576", false, false},
+	{"learned_limit", set_learned_limit, "0 to 1048576", false, false},
+	{"flush_learned", set_flush_learned, "true", false, false},
+	{"replace_fdb", set_replace_fdb, "true", false, false},
+	{"replace_flood", set_replace_flood, "true", false, false},
+	{"replace_neighbours", set_replace_neighbours, "true", false, false},
+	{"fdb", set_fdb, "a MAC address and an IPv4 or IPv6 address", true, false},
+	{"fdb_remove", set_fdb_remove, "a MAC address", true, false},
+	{"flood", set_flood, IP_WORDS, true, false},
+	{"flood_remove", set_flood_remove, IP_WORDS, true, false},
+	{"neighbour", set_neighbour, "an IPv4 or IPv6 address and a MAC address", true, false},
+	{"neighbour_remove", set_neighbour_remove, IP_WORDS, true, false},
+	{"encap", set_encap, "1 to 65535 and vxlan, geneve, ip or mpls", true, true},
+	{"encap_remove", set_encap_remove, "1 to 65535", true, true},
+	{"replace_encap", set_replace_encap, "true", false, true},
 };
 
 /* What the words above say. */
@@ -435,8 +476,11 @@ static int check_turn(struct control_set *s, unsigned i)
 
 	if (i == KEY_VERSION && s->line != 1)
 		return refuse(s, -EINVAL, "%s: must be the first line", key);
-	if (i != KEY_VERSION && i != KEY_PORT && !s->has_port)
+	if (keys[i].of_lane ? s->has_port : i != KEY_VERSION && s->has_encap)
+		return refuse(s, -EINVAL, "%s: ports and encap need a command each", key);
+	if (i != KEY_VERSION && i != KEY_PORT && !keys[i].of_lane && !s->has_port)
 		return refuse(s, -EINVAL, "%s: port=NAME must come before it", key);
+	s->has_encap |= keys[i].of_lane;
 	if (!keys[i].repeats && s->seen & 1U << i)
 		return refuse(s, -EINVAL, "%s: given twice", key);
 	s->seen |= keys[i].repeats ? 0 : 1U << i;
@@ -487,6 +531,8 @@ int control_set_finish(struct control_set *s)
 {
 	if (s->has_port)
 		return port_change_apply(s->lane, &s->change, s->error);
+	if (s->has_encap)
+		return encap_change_apply(s->lane, &s->encap, s->error);
 	s->line++;
 	return refuse(s, -EINVAL, "port=NAME must come before the empty line");
 }

@@ -85,6 +85,8 @@ void daemon_ports_start(struct daemon *d);
 bool daemon_ports_run_pending(struct daemon *d);
 /* The queueing disciplines of a device changed, or (0) of any. */
 void daemon_ports_qdisc_changed(struct daemon *d, int ifindex);
+/* Something about a device changed, or (0) about any. */
+void daemon_ports_link_changed(struct daemon *d, int ifindex);
 /* A link is gone: a port's device that was down says nothing of it by itself. */
 void daemon_ports_link_gone(struct daemon *d, int ifindex);
 

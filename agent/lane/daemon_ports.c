@@ -14,6 +14,7 @@
 #include "overlay/nl.h"
 #include "overlay/tun.h"
 #include "overlay/vxlan.h"
+#include "port_keeper.h"
 #include "port_walk.h"
 
 enum {
@@ -28,6 +29,7 @@ struct daemon_port {
 	struct port *port;
 	struct portdev *device;
 	struct watch watch;
+	struct port_keeper keeper;
 };
 
 /* port_io */
@@ -187,7 +189,9 @@ static int open_device(struct daemon_port *p, char err_text[PORT_ERR_LEN])
 
 	if (err)
 		return err;
-	err = watch_open(p->d, &p->watch, portdev_fd(p->device), on_port);
+	err = port_keeper_open(&p->keeper, &p->d->loop, p->port->config.name, p->device);
+	if (!err)
+		err = watch_open(p->d, &p->watch, portdev_fd(p->device), on_port);
 	if (err) {
 		snprintf(err_text, PORT_ERR_LEN, "cannot watch the device: %s", strerror(-err));
 		return err;
@@ -203,6 +207,7 @@ static void close_port(void *ctx, struct port_io *io)
 	const struct daemon *d = ctx;
 
 	watch_close(&p->watch);
+	port_keeper_close(&p->keeper);
 	if (d->leave_ports && p->device)
 		portdev_leave(p->device);
 	else
@@ -249,6 +254,18 @@ void daemon_ports_link_gone(struct daemon *d, int ifindex)
 
 		if (portdev_lane_ifindex(p->device) == ifindex)
 			run_port(d, port);
+	}
+}
+
+void daemon_ports_link_changed(struct daemon *d, int ifindex)
+{
+	struct port *port;
+
+	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
+		struct daemon_port *p = port->io.ctx;
+
+		if (!port->gone && (!ifindex || portdev_has_end(p->device, ifindex)))
+			port_keeper_look(&p->keeper);
 	}
 }
 

@@ -71,6 +71,7 @@ static void on_event(const struct monitor_event *ev, void *arg)
 
 	switch (ev->kind) {
 	case MONITOR_LINK:
+		daemon_ports_link_changed(d, ev->link.ifindex);
 		if (!d->device_monitor && device_follow(d->device, &ev->link))
 			apply_link(d, &ev->link);
 		else
@@ -89,6 +90,7 @@ static void on_event(const struct monitor_event *ev, void *arg)
 	case MONITOR_OVERRUN:
 		lane_routes_changed(&d->lane);
 		daemon_ports_qdisc_changed(d, 0);
+		daemon_ports_link_changed(d, 0);
 		if (!d->device_monitor)
 			refind_device(d);
 		break;

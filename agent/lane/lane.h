@@ -50,7 +50,8 @@ struct lane {
 	struct device_io device;
 	struct udp_io udp;
 	struct lane_offload offload;
-	struct encap_table encap;
+	struct encap_table encap; /* in force (encap_ports.h) */
+	struct encap_table encap_set, encap_environment;
 	struct localdst localdst;
 	const struct train_engine *train; /* the owner's; NULL: libsodium */
 

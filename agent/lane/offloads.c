@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "encap_ports.h"
 #include "lane.h"
 #include "log.h"
 #include "udp.h"
@@ -109,8 +110,7 @@ int offloads_choose(struct offloads *o)
 		return -EINVAL;
 	}
 	o->big_tcp_forbidden = forbidden_by_environment(OFFLOAD_BIG_TCP);
-	encap_table_default(&o->encap);
-	if (ports && !encap_table_parse(&o->encap, ports)) {
+	if (ports && !(encap_table_parse(&o->encap, ports) && encap_ports_fit(&o->encap))) {
 		log_error("SEALANE_ENCAP_PORTS=%s: must be PORT=KIND,... with vxlan, geneve, ip or "
 			  "mpls as KIND, %d ports in all",
 			  ports, ENCAP_PORTS_MAX);
@@ -268,7 +268,7 @@ void offloads_apply(struct offloads *o, const struct device *device, struct udp 
 	choose_port_gro(o, &lane->offload.port_gro);
 	try_device(o, device, gro);
 	try_sockets(o, udp, lane);
-	lane->encap = o->encap;
+	encap_ports_environment(lane, &o->encap);
 	lane->offload.ecn = o->state[OFFLOAD_ECN].on;
 	for (unsigned i = 0; i < N_OFFLOADS; i++) {
 		if (i != OFFLOAD_SIMD)

@@ -23,7 +23,7 @@ struct offloads {
 	struct kernel_release release;
 	struct policy_state state[N_OFFLOADS];
 	enum zero_csum_knob zero_csum;
-	struct encap_table encap;
+	struct encap_table encap;    /* the environment's */
 	enum portdev_kind port_kind; /* of ports that do not say */
 	bool big_tcp_forbidden;	     /* by the environment, not just by release */
 	enum zero_csum_probe probe;  /* as kernel_probe.h remembers it */

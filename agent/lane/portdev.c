@@ -104,6 +104,17 @@ int portdev_hold(struct portdev *d)
 	return d->ops->hold ? d->ops->hold(d) : 0;
 }
 
+bool portdev_has_end(const struct portdev *d, int ifindex)
+{
+	return ifindex && (ifindex == d->lane_ifindex || ifindex == d->overlay_ifindex);
+}
+
+int portdev_keep(struct portdev *d, char what[PORTDEV_KEPT_LEN])
+{
+	*what = '\0';
+	return d->ops->keep && !d->gone ? d->ops->keep(d, what) : 0;
+}
+
 int portdev_fd(const struct portdev *d)
 {
 	return d->fd;

@@ -80,6 +80,14 @@ void portdev_leave(struct portdev *d);
  * changed the queueing disciplines of the lane end. 1: it had become open; 0: all is
  * well; -errno: it is open and cannot be closed. */
 int portdev_hold(struct portdev *d);
+/* Is it one of the ends, as far as they are in this network namespace? */
+bool portdev_has_end(const struct portdev *d, int ifindex);
+/* Puts back what somebody changed at the ends and the port cannot do without, after netlink
+ * told of a change of one: the lane end's being up, MTU and name, offloads of the overlay end.
+ * 1: @what tells what had been set; 0: all was well; -errno: @what is, and stays. -ENODEV: it
+ * is gone. */
+enum { PORTDEV_KEPT_LEN = 200 };
+int portdev_keep(struct portdev *d, char what[PORTDEV_KEPT_LEN]);
 
 /* Poll it for reading. An error there (a frame that could not be described, an end
  * that went down) is one more reason to read, and the last one only if

@@ -3,6 +3,8 @@
 #ifndef SEALANE_LANE_PORTDEV_INTERNAL_H
 #define SEALANE_LANE_PORTDEV_INTERNAL_H
 
+#include <net/if.h>
+
 #include "offload/policy.h"
 #include "portdev.h"
 
@@ -11,7 +13,17 @@ enum { PORTDEV_TEXT_LEN = 200, PORTDEV_REASON_LEN = PORTDEV_TEXT_LEN + 16 };
 /* iovecs for one sendmmsg(): many small frames, or two of the longest */
 enum { PORTDEV_IOV_POOL = 2 * (1 + IO_IOV_MAX) };
 
+/* Of the lane end: larger than the overlay end's, which its owner may change, for what does
+ * not fit would be dropped without a word. */
+enum { PORTDEV_LANE_MTU = 65535, PORTDEV_FEATURES_MAX = 24, PORTDEV_ALIAS_LEN = 64 };
+
 struct ingress_drop;
+
+/* By their ethtool names, NULL behind the last. */
+struct feature_list {
+	unsigned n;
+	const char *name[PORTDEV_FEATURES_MAX + 1];
+};
 
 /* A kind of device. `open` finds everything else zero and leaves what it made to
  * `close`, also when it fails. */
@@ -22,7 +34,8 @@ struct portdev_ops {
 	void (*close)(struct portdev *d);
 	/* NULL: it goes with its descriptor. */
 	void (*leave)(struct portdev *d);
-	int (*hold)(struct portdev *d); /* NULL: nothing to hold */
+	int (*hold)(struct portdev *d);				     /* NULL: nothing to hold */
+	int (*keep)(struct portdev *d, char what[PORTDEV_KEPT_LEN]); /* likewise */
 	int (*read)(struct portdev *d, struct portdev_read *r, unsigned max);
 	void (*write)(struct portdev *d, struct portdev_write *w, unsigned n);
 	/* The overlay end's MAC address, too, into d->mac, where netlink tells it. 0
@@ -39,6 +52,7 @@ struct portdev {
 	struct kernel_release release;
 	int fd; /* -1: not open */
 	int lane_ifindex;
+	int overlay_ifindex; /* veth: where it was last seen; 0: elsewhere */
 	unsigned vnet_hdr_len;
 	bool gone;
 	uint64_t limits_at_ns;
@@ -47,6 +61,8 @@ struct portdev {
 	char reason[PORTDEV_REASON_LEN];
 
 	/* veth */
+	char lane_name[IFNAMSIZ], alias[PORTDEV_ALIAS_LEN]; /* of the lane end */
+	struct feature_list features;			    /* off at the overlay end */
 	struct ingress_drop *ingress_drop;
 	uint64_t n_refused; /* reads whose error a write saw first */
 	struct iovec *iov;  /* for one sendmmsg() */
@@ -58,6 +74,12 @@ int portdev_veth_open(struct portdev *d, const struct portdev_args *args,
 void portdev_veth_close(struct portdev *d);
 void portdev_veth_leave(struct portdev *d);
 int portdev_veth_hold(struct portdev *d);
+
+/* portdev_veth_keep.c */
+int portdev_veth_keep(struct portdev *d, char what[PORTDEV_KEPT_LEN]);
+/* Sets the lane end up, with MTU and all that it comes up with. 0 or -errno. */
+int portdev_veth_set_up(struct portdev *d);
+
 bool portdev_older_than(const struct kernel_release *r, unsigned major, unsigned minor);
 
 struct veth_limits;

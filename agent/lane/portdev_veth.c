@@ -247,6 +247,7 @@ static int veth_read_limits(struct portdev *d, struct portdev_limits *ret)
 		err = veth_peer(d->nl, d->lane_ifindex, &peer);
 	if (err)
 		return err;
+	d->overlay_ifindex = peer.elsewhere ? 0 : peer.ifindex;
 	narrow(&limits, &lane, false);
 	if (!ask_overlay_end(d, &peer, &overlay)) {
 		narrow(&limits, &overlay, true);
@@ -278,6 +279,7 @@ const struct portdev_ops portdev_veth_ops = {
 	.close = portdev_veth_close,
 	.leave = portdev_veth_leave,
 	.hold = portdev_veth_hold,
+	.keep = portdev_veth_keep,
 	.read = veth_read,
 	.write = veth_write,
 	.read_limits = veth_read_limits,

@@ -32,13 +32,6 @@
 #include "overlay/veth.h"
 #include "portdev_internal.h"
 
-enum {
-	/* Larger than the overlay end's, which its owner may change: what does not
-	 * fit would be dropped without a word. */
-	LANE_MTU = 65535,
-	FEATURES_MAX = 24,
-};
-
 #define LANE_NAME_PREFIX "slport"
 #define LANE_NAME	 LANE_NAME_PREFIX "%d"
 
@@ -47,14 +40,9 @@ bool portdev_older_than(const struct kernel_release *r, unsigned major, unsigned
 	return r->known && (r->major < major || (r->major == major && r->minor < minor));
 }
 
-struct feature_list {
-	unsigned n;
-	const char *name[FEATURES_MAX + 1];
-};
-
 static void add_names(struct feature_list *list, const char *const *names)
 {
-	for (; *names && list->n < FEATURES_MAX; names++)
+	for (; *names && list->n < PORTDEV_FEATURES_MAX; names++)
 		list->name[list->n++] = *names;
 	list->name[list->n] = NULL;
 }
@@ -94,38 +82,34 @@ static void list_features(const struct portdev *d, unsigned offloads, struct fea
 		add_names(list, tunnel);
 }
 
-/* A pair that a lane left: its lane end, by the alias that create_pair() gave it, up
- * (that comes last) and read by nobody. */
+/* A pair that a lane left: its lane end, by the alias that create_pair() gave it, and read
+ * by nobody. One that is just being made has no drop yet; somebody may have set down a
+ * whole one. */
 struct search {
-	char alias[LINK_ALIAS_LEN];
+	const char *alias;
 	struct link_info lane;
 	bool found;
 };
-
-static void put_alias(const struct portdev_args *args, char alias[LINK_ALIAS_LEN])
-{
-	snprintf(alias, LINK_ALIAS_LEN, OWNER_ALIAS " port %s", args->name);
-}
 
 static int look_at_link(const struct link_info *link, void *arg)
 {
 	struct search *s = arg;
 
 	if (strncmp(link->name, LANE_NAME_PREFIX, strlen(LANE_NAME_PREFIX)) != 0 ||
-	    strcmp(link->alias, s->alias) != 0 || !(link->flags & IFF_UP))
+	    strcmp(link->alias, s->alias) != 0)
 		return 0;
 	s->lane = *link;
 	s->found = true;
 	return 0;
 }
 
-static bool find_abandoned(struct portdev *d, const struct portdev_args *args,
-			   struct link_info *ret)
+static bool find_abandoned(struct portdev *d, struct link_info *ret)
 {
-	struct search s = {.found = false};
+	struct search s = {.alias = d->alias};
 
-	put_alias(args, s.alias);
 	if (link_list(d->nl, look_at_link, &s) || !s.found || packet_is_read(s.lane.ifindex) != 0)
+		return false;
+	if (!(s.lane.flags & IFF_UP) && ingress_drop_find(d->nl, s.lane.ifindex) <= 0)
 		return false;
 	*ret = s.lane;
 	return true;
@@ -135,16 +119,14 @@ static int create_pair(struct portdev *d, const struct portdev_args *args, int *
 {
 	struct veth_args pair = {
 		.end = {.name = args->name, .mtu = args->mtu, .has_mac = true},
-		.peer = {.name = LANE_NAME, .mtu = LANE_MTU},
+		.peer = {.name = LANE_NAME, .mtu = PORTDEV_LANE_MTU},
 	};
-	char alias[LINK_ALIAS_LEN];
 	int err;
 
 	portdev_choose_mac(args, d->mac);
 	memcpy(pair.end.mac, d->mac, ETH_ALEN);
 	err = veth_create(d->nl, &pair, ret_overlay, &d->lane_ifindex);
-	put_alias(args, alias);
-	return err ? err : link_set_alias(d->nl, d->lane_ifindex, alias);
+	return err ? err : link_set_alias(d->nl, d->lane_ifindex, d->alias);
 }
 
 /* What of an overlay end that was there already is not as it is wanted. */
@@ -182,7 +164,7 @@ static int get_pair(struct portdev *d, const struct portdev_args *args, int *ret
 		    char err_text[PORTDEV_TEXT_LEN])
 {
 	struct link_info lane;
-	bool left = find_abandoned(d, args, &lane);
+	bool left = find_abandoned(d, &lane);
 	int err = left ? adopt_pair(d, args, &lane, ret_overlay)
 		       : create_pair(d, args, ret_overlay);
 
@@ -195,7 +177,6 @@ static int get_pair(struct portdev *d, const struct portdev_args *args, int *ret
 static int limit_superpackets(struct portdev *d, const struct portdev_args *args, int overlay,
 			      char err_text[PORTDEV_TEXT_LEN])
 {
-	struct feature_list features = {.n = 0};
 	struct link_info link; /* may have been renamed */
 	int err = veth_limits_set(d->nl, d->lane_ifindex, args->gso_max_size);
 
@@ -206,10 +187,9 @@ static int limit_superpackets(struct portdev *d, const struct portdev_args *args
 			 args->gso_max_size, args->name, strerror(-err));
 		return err;
 	}
-	list_features(d, args->offloads, &features);
 	err = link_get_index(d->nl, overlay, &link);
 	if (!err)
-		err = features_off(link.name, features.name);
+		err = features_off(link.name, d->features.name);
 	if (err)
 		snprintf(err_text, PORTDEV_TEXT_LEN, "offloads of %s: %s", args->name,
 			 strerror(-err));
@@ -222,6 +202,8 @@ static int stop_ingress(struct portdev *d, char err_text[PORTDEV_TEXT_LEN])
 	int tc, nft = 0;
 
 	tc = link_get_index(d->nl, d->lane_ifindex, &link);
+	if (!tc)
+		memcpy(d->lane_name, link.name, sizeof(d->lane_name));
 	if (!tc)
 		tc = ingress_drop_install(d->nl, d->lane_ifindex, link.name, INGRESS_DROP_TC,
 					  &d->ingress_drop);
@@ -240,11 +222,6 @@ static int stop_ingress(struct portdev *d, char err_text[PORTDEV_TEXT_LEN])
 
 static int open_lane_end(struct portdev *d, char err_text[PORTDEV_TEXT_LEN])
 {
-	const struct link_change up = {.set_up = true,
-				       .up = true,
-				       .set_arp = true,
-				       .arp = false,
-				       .set_addr_gen_none = true};
 	struct packet packet;
 	int err = packet_open(d->lane_ifindex, &packet);
 
@@ -255,7 +232,7 @@ static int open_lane_end(struct portdev *d, char err_text[PORTDEV_TEXT_LEN])
 	}
 	d->fd = packet.fd;
 	d->vnet_hdr_len = PACKET_VNET_HDR_LEN;
-	err = link_set(d->nl, d->lane_ifindex, &up);
+	err = portdev_veth_set_up(d);
 	if (err)
 		snprintf(err_text, PORTDEV_TEXT_LEN, "cannot set up the lane end: %s",
 			 strerror(-err));
@@ -272,6 +249,8 @@ int portdev_veth_open(struct portdev *d, const struct portdev_args *args,
 		snprintf(err_text, PORTDEV_TEXT_LEN, "out of memory");
 		return -ENOMEM;
 	}
+	snprintf(d->alias, sizeof(d->alias), OWNER_PORT_ALIAS "%s", args->name);
+	list_features(d, args->offloads, &d->features);
 	err = get_pair(d, args, &overlay, err_text);
 	if (!err && overlay)
 		err = limit_superpackets(d, args, overlay, err_text);
@@ -279,6 +258,7 @@ int portdev_veth_open(struct portdev *d, const struct portdev_args *args,
 		err = stop_ingress(d, err_text);
 	if (!err)
 		err = open_lane_end(d, err_text);
+	d->overlay_ifindex = overlay;
 	return err;
 }
 

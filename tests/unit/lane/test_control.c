@@ -48,10 +48,16 @@ static void test_reply(void **state)
 	       "capability=gso off kernel 4.9\ncapability=bare on\n";
 	assert_memory_equal(b.data, head, strlen(head));
 	assert_int_equal(count(b.data, "\nstat=udp_datagrams_in 18446744073709551615\n"), 1);
+	assert_int_equal(count(b.data, "\nencap=6081 geneve default\n"), 1);
+	assert_non_null(strstr(strstr(b.data, "\nencap="), "\nports=0\n"));
 	assert_int_equal(count(b.data, "\nstat=icmp_sent 0\n"), 1);
 	assert_int_equal(count(b.data, "\ndrop=replay 12\n"), 1);
 	assert_int_equal(count(b.data, "\ndrop=not_ip 0\n"), 1);
 	assert_int_equal(count(b.data, "\ndrop="), N_DROP_REASONS - 1);
+	assert_int_equal(count(b.data, "\ndrop_help=replay data seen before or behind the "
+				       "replay window\n"),
+			 1);
+	assert_int_equal(count(b.data, "\ndrop_help="), N_DROP_REASONS - 1);
 	assert_int_equal(count(b.data, "\nstat="), offsetof(struct stats, drop) / sizeof(uint64_t));
 	assert_string_equal(b.data + b.len - strlen("\nerrno=0\n\n"), "\nerrno=0\n\n");
 	assert_int_equal(count(b.data, "\n\n"), 1);

@@ -265,7 +265,7 @@ static void test_left(void **state)
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 0x55};
 	struct portdev_args args = {
 		.name = "sla", .kind = PORTDEV_VETH, .mtu = 1500, .gso_max_size = 65536};
-	char err_text[200], command[300];
+	char err_text[200], command[300], lane_name[IFNAMSIZ];
 	uint8_t got[6];
 
 	(void)state;
@@ -296,6 +296,10 @@ static void test_left(void **state)
 		portdev_leave(d);
 		snprintf(command, sizeof(command), "%s | grep -q bpf", ingress);
 		run("%s", command);
+		/* Somebody sets it down meanwhile. */
+		if (moved)
+			run("ip link set %s down mtu 1300",
+			    if_indextoname((unsigned)ifindex, lane_name));
 		args.mtu = 1400;
 		args.has_mac = moved;
 		memset(args.mac, 2, sizeof(args.mac));
@@ -304,6 +308,8 @@ static void test_left(void **state)
 		portdev_mac_get(d, got);
 		assert_memory_equal(got, mac, sizeof(got));
 		run("%s", command);
+		run("ip link show dev %s | grep -q 'UP.* mtu 65535'",
+		    if_indextoname((unsigned)ifindex, lane_name));
 		if (moved)
 			enter(netns);
 		run("ip -o addr show dev %s | grep -q 10.9.9.1/24", moved ? "slc" : "sla");
