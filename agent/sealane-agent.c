@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/node/agent.h"
+#include "agent/node/agent_lock.h"
 
 static const char usage[] = "usage: sealane-agent [-f] [--config FILE] [--check]\n"
 			    "       sealane-agent --version | --help\n"
@@ -71,7 +72,13 @@ static bool fill_standard_fds(void)
 
 int main(int argc, char **argv)
 {
-	struct agent_args args = {.config_path = AGENT_CONFIG_PATH, .getenv_fn = getenv};
+	struct agent_args args = {
+		.config_path = AGENT_CONFIG_PATH,
+		.getenv_fn = getenv,
+		.environment = environ,
+		.lock_folder = AGENT_LOCK_FOLDER,
+		.lock_patience_ms = AGENT_LOCK_PATIENCE_MS,
+	};
 	bool check = false;
 	struct agent *agent;
 	int status, err;

@@ -17,6 +17,7 @@
 #include "overlay/packet.h"
 #include "overlay/routes.h"
 #include "overlay/tunnel.h"
+#include "overlay/veth.h"
 
 enum { TEXT_LEN = 200 };
 
@@ -40,6 +41,27 @@ static int keep(struct things *t, const void *thing)
 	}
 	memcpy((char *)t->list + t->n++ * t->size, thing, t->size);
 	return 0;
+}
+
+/* A cleaning under way. */
+struct cleaning {
+	struct cleanup *c;
+	struct nl *nl;
+	struct things touched; /* ifindexes of devices that had something of ours */
+	bool takes_lane;       /* a lane's device is among those that go */
+};
+
+/* Without memory a device that is left may not be told of. */
+static void touch(struct cleaning *g, int ifindex)
+{
+	const int *list = g->touched.list;
+
+	for (size_t i = 0; i < g->touched.n; i++) {
+		if (list[i] == ifindex)
+			return;
+	}
+	if (ifindex)
+		(void)keep(&g->touched, &ifindex);
 }
 
 /* Gone in the meantime, or told twice by the list: nothing to tell of. */
@@ -113,17 +135,19 @@ static void tell_route(void *cookie, int err, void *arg)
 	count(arg, CLEANUP_ROUTE, route_text(cookie, text), err);
 }
 
-static int clean_routes(struct cleanup *c, struct nl *nl)
+static int clean_routes(struct cleaning *g)
 {
+	struct cleanup *c = g->c;
 	struct things t = {.size = sizeof(struct route)};
 	struct nl_batch *batch = NULL;
 	struct route *routes;
-	int err = route_list(nl, OWNER_PROTOCOL, take_route, &t);
+	int err = route_list(g->nl, OWNER_PROTOCOL, take_route, &t);
 
 	routes = t.list;
 	if (!err && !c->dry_run)
-		err = nl_batch_new(nl, tell_route, c, &batch);
+		err = nl_batch_new(g->nl, tell_route, c, &batch);
 	for (size_t i = 0; !err && i < t.n; i++) {
+		touch(g, routes[i].oif);
 		if (c->dry_run)
 			tell_route(&routes[i], 0, c);
 		else
@@ -172,17 +196,19 @@ static void tell_neighbour(void *cookie, int err, void *arg)
 	count(arg, CLEANUP_NEIGHBOUR, text, err);
 }
 
-static int clean_neighbours(struct cleanup *c, struct nl *nl)
+static int clean_neighbours(struct cleaning *g)
 {
+	struct cleanup *c = g->c;
 	struct things t = {.size = sizeof(struct neighbour)};
 	struct nl_batch *batch = NULL;
 	struct neighbour *list;
-	int err = list_neighbours(nl, &t);
+	int err = list_neighbours(g->nl, &t);
 
 	list = t.list;
 	if (!err && !c->dry_run)
-		err = nl_batch_new(nl, tell_neighbour, c, &batch);
+		err = nl_batch_new(g->nl, tell_neighbour, c, &batch);
 	for (size_t i = 0; !err && i < t.n; i++) {
+		touch(g, list[i].ifindex);
 		if (c->dry_run)
 			tell_neighbour(&list[i], 0, c);
 		else
@@ -202,18 +228,20 @@ static int take_address(const struct address *address, void *arg)
 	return address->protocol == OWNER_PROTOCOL ? keep(arg, address) : 0;
 }
 
-static int clean_addresses(struct cleanup *c, struct nl *nl)
+static int clean_addresses(struct cleaning *g)
 {
+	struct cleanup *c = g->c;
 	struct things t = {.size = sizeof(struct address)};
-	int err = address_list(nl, 0, take_address, &t);
+	int err = address_list(g->nl, 0, take_address, &t);
 
 	for (size_t i = 0; !err && i < t.n; i++) {
 		const struct address *a = (const struct address *)t.list + i;
 		char prefix[IP_PREFIX_TEXT_LEN], device[IFNAMSIZ + 16], text[TEXT_LEN];
 
+		touch(g, a->ifindex);
 		snprintf(text, sizeof(text), "%s dev %s", ip_prefix_format(&a->prefix, prefix),
 			 device_name(a->ifindex, device));
-		count(c, CLEANUP_ADDRESS, text, c->dry_run ? 0 : address_delete(nl, a));
+		count(c, CLEANUP_ADDRESS, text, c->dry_run ? 0 : address_delete(g->nl, a));
 	}
 	free(t.list);
 	return err;
@@ -248,10 +276,10 @@ static void clean_device(struct cleanup *c, struct nl *nl, const struct owned *o
  * comes last. The lane end of a port goes with its lane. Only one that nobody reads was
  * left behind by a lane; another may be of a lane that is not the agent's.
  */
-static int clean_devices(struct cleanup *c, struct nl *nl)
+static int clean_devices(struct cleaning *g)
 {
 	struct things t = {.size = sizeof(struct owned)};
-	int err = tunnel_list_owned(nl, take_owned, &t);
+	int err = tunnel_list_owned(g->nl, take_owned, &t);
 
 	for (int turn = 0; !err && turn < 2; turn++) {
 		const bool lanes = turn == 1;
@@ -263,17 +291,71 @@ static int clean_devices(struct cleanup *c, struct nl *nl)
 				continue;
 			if (!strcmp(o->kind, "veth") && packet_is_read(o->ifindex) != 0)
 				continue;
-			clean_device(c, nl, o);
+			g->takes_lane |= lanes;
+			clean_device(g->c, g->nl, o);
 		}
 	}
 	free(t.list);
 	return err;
 }
 
+/* ---- Devices that are left ---- */
+
+static bool is_ours(const struct link_info *link)
+{
+	return !strncmp(link->alias, OWNER_ALIAS, strlen(OWNER_ALIAS));
+}
+
+/* A port's pair goes with its lane, which reads the other end, or was told of there. */
+static bool is_abandoned_port(const struct cleaning *g, int ifindex)
+{
+	struct link_info other;
+	struct veth_peer peer;
+
+	return !veth_peer(g->nl, ifindex, &peer) && !peer.elsewhere &&
+	       !link_get_index(g->nl, peer.ifindex, &other) && !is_ours(&other) &&
+	       packet_is_read(peer.ifindex) == 0;
+}
+
+/* A TAP without a mark may be a port of the lane that goes just now. */
+static bool is_left(const struct cleaning *g, const char *kind, int ifindex)
+{
+	static const char *const tunnels[] = {"vxlan", "geneve", "bareudp"};
+
+	if (!strcmp(kind, "tun"))
+		return !g->takes_lane;
+	if (!strcmp(kind, "veth"))
+		return is_abandoned_port(g, ifindex);
+	for (size_t i = 0; i < sizeof(tunnels) / sizeof(*tunnels); i++) {
+		if (!strcmp(kind, tunnels[i]))
+			return true;
+	}
+	return false;
+}
+
+static void find_left(struct cleaning *g)
+{
+	const int *list = g->touched.list;
+
+	for (size_t i = 0; i < g->touched.n; i++) {
+		struct cleanup_left left;
+		struct link_info link;
+		struct bigtcp sizes;
+
+		if (link_get_index(g->nl, list[i], &link) || is_ours(&link) ||
+		    bigtcp_get(g->nl, list[i], &sizes) || !is_left(g, sizes.kind, list[i]))
+			continue;
+		g->c->left++;
+		left = (struct cleanup_left){link.name, sizes.kind, link.alias};
+		if (g->c->tell_left)
+			g->c->tell_left(&left, g->c->arg);
+	}
+}
+
 int cleanup_run(struct cleanup *c, const char **ret_what)
 {
 	static const struct {
-		int (*run)(struct cleanup *c, struct nl *nl);
+		int (*run)(struct cleaning *g);
 		const char *what;
 	} steps[] = {
 		{clean_routes, "routes"},
@@ -281,20 +363,22 @@ int cleanup_run(struct cleanup *c, const char **ret_what)
 		{clean_addresses, "addresses"},
 		{clean_devices, "devices"},
 	};
-	struct nl *nl;
-	int first = nl_open(&nl);
+	struct cleaning g = {.c = c, .touched = {.size = sizeof(int)}};
+	int first = nl_open(&g.nl);
 
 	*ret_what = "netlink";
 	if (first)
 		return first;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		const int err = steps[i].run(c, nl);
+		const int err = steps[i].run(&g);
 
 		if (err && !first) {
 			first = err;
 			*ret_what = steps[i].what;
 		}
 	}
-	nl_close(nl);
+	find_left(&g);
+	free(g.touched.list);
+	nl_close(g.nl);
 	return first;
 }

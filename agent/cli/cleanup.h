@@ -19,12 +19,20 @@ enum cleanup_kind {
 
 const char *cleanup_kind_name(enum cleanup_kind kind); /* "route" */
 
+/* A device that had routes, neighbours or addresses of ours and does not bear our mark
+ * (any more): it is left as it is, for it may be somebody else's by now. */
+struct cleanup_left {
+	const char *name, *kind, *alias; /* the callback's while it runs */
+};
+
 struct cleanup {
 	bool dry_run; /* only looks */
 	/* Called for each thing, in words; @err: 0 it is gone (or would go), else -errno.
 	 * May be NULL. */
 	void (*tell)(enum cleanup_kind kind, const char *text, int err, void *arg);
+	void (*tell_left)(const struct cleanup_left *left, void *arg); /* may be NULL */
 	void *arg;
+	unsigned left;
 	/* What it did: something that was gone already counts as neither. */
 	unsigned removed[N_CLEANUP_KINDS], failed[N_CLEANUP_KINDS];
 };

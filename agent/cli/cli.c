@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
@@ -8,6 +9,8 @@
 #include "term.h"
 
 #define N_ELEMENTS(a) (sizeof(a) / sizeof(*(a)))
+
+enum { REFUSAL_LEN = 700 };
 
 static const struct command {
 	const char *name;
@@ -60,6 +63,25 @@ static void put_command_help(const struct command *c, FILE *out)
 	options_help(out, c->options);
 	if (*c->more)
 		fprintf(out, "\n%s", c->more);
+}
+
+/* ---- Refusals ---- */
+
+void cli_refuse(const struct cli *cli, const char *command, const char *fmt, ...)
+{
+	char text[REFUSAL_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (cli->options.given & OPTION_JSON) {
+		json_out(json_pack("{s:o}", "error", json_out_text(text)), cli->out);
+		return;
+	}
+	fprintf(cli->err, "sealane %s: ", command);
+	term_put(cli->err, text);
+	fputc('\n', cli->err);
 }
 
 /* ---- Dispatch ---- */

@@ -22,6 +22,11 @@ struct cli {
 /* main() of the command, with its streams. Returns the exit status. */
 int cli_main(int argc, char **argv, FILE *out, FILE *err);
 
+/* Why @command did not do what was asked for: a line on standard error, or with --json a
+ * document on standard output whose key "error" says it. */
+void cli_refuse(const struct cli *cli, const char *command, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* The commands. Each prints and returns an enum cli_exit. */
 int cmd_status(const struct cli *cli);
 int cmd_peers(const struct cli *cli);

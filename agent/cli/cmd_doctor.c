@@ -13,9 +13,11 @@
 #include "cli.h"
 #include "doctor.h"
 #include "json_out.h"
+#include "overlay/link.h"
 #include "overlay/nl.h"
 #include "overlay/route.h"
 #include "overlay/tunnel.h"
+#include "overlay/veth.h"
 #include "view.h"
 
 /* More would tell nothing more. */
@@ -96,19 +98,55 @@ static void look_below(struct visit *visit, struct doctor_device *d)
 	d->on_tun = lower && !strcmp(lower->limits.kind, "tun");
 }
 
+static int take_mtu(const struct link_info *link, void *arg)
+{
+	struct doctor_device *d = find_device(arg, link->ifindex);
+
+	if (d)
+		d->mtu = link->mtu;
+	return 0;
+}
+
+/* The kernel shows it also where it is in the namespace of a pod. */
+static void look_across(struct visit *visit, struct doctor_device *d)
+{
+	struct veth_limits limits;
+	struct veth_peer peer;
+	int err;
+
+	if (d->role != DOCTOR_OTHER || strcmp(d->limits.kind, "veth") != 0)
+		return;
+	err = veth_peer(visit->nl, d->limits.ifindex, &peer);
+	/* Another namespace without a number is just ending. */
+	if (!err && peer.elsewhere && peer.netnsid < 0)
+		err = -ENODEV;
+	if (!err)
+		err = veth_limits_get(visit->nl, peer.ifindex, peer.elsewhere ? peer.netnsid : -1,
+				      &limits);
+	d->other = (struct doctor_end){.seen = !err, .err = err};
+	if (err)
+		return;
+	d->other.gso_max_size = limits.gso_max_size;
+	d->other.gso_ipv4_max_size = limits.gso_ipv4_max_size;
+}
+
 static void look_at_devices(struct visit *visit)
 {
 	int err = bigtcp_list(visit->nl, take_device, visit);
 
 	if (!err)
 		err = tunnel_list_owned(visit->nl, take_owned, visit);
+	if (!err)
+		err = link_list(visit->nl, take_mtu, visit);
 	if (err) {
 		finding_add(visit->f, FINDING_WRONG, "devices", "cannot be listed: %s",
 			    strerror(-err));
 		return;
 	}
-	for (size_t i = 0; i < visit->n; i++)
+	for (size_t i = 0; i < visit->n; i++) {
 		look_below(visit, &visit->devices[i]);
+		look_across(visit, &visit->devices[i]);
+	}
 	doctor_limits(visit->devices, visit->n, &visit->kernel, visit->f);
 }
 

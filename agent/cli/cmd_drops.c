@@ -24,43 +24,67 @@ static bool next_drop(const struct lane_doc *doc, size_t *cursor, char name[NAME
 	return false;
 }
 
+/* What the lane says the reason @name means; NULL: it does not, as older ones. */
+static const char *meaning(const struct lane_doc *doc, const char *name)
+{
+	const char *value, *text;
+	char of[NAME_LEN];
+	size_t cursor = 0;
+
+	while ((value = lane_doc_next(doc, "drop_help", &cursor))) {
+		text = lane_doc_word(value, of, sizeof(of));
+		if (text && *text && !strcmp(of, name))
+			return text;
+	}
+	return NULL;
+}
+
 int drops_print(const struct lane_doc *doc, bool all, FILE *out)
 {
-	struct term_table table;
 	char name[NAME_LEN], text[TERM_NUMBER_LEN];
+	struct term_table table;
 	size_t cursor = 0, n = 0;
+	bool unexplained = false;
 	uint64_t count;
 
-	term_table_init(&table, 2);
+	term_table_init(&table, 3);
 	while (next_drop(doc, &cursor, name, &count)) {
+		const char *means = meaning(doc, name);
+
 		if (!count && !all)
 			continue;
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
 		term_table_cell(&table, name);
 		term_table_cell(&table, text);
+		term_table_cell(&table, means);
+		unexplained = unexplained || !means;
 		n++;
 	}
 	if (!n)
 		fputs("nothing was dropped\n", out);
 	if (term_table_print(&table, out))
 		return CLI_WRONG;
-	if (n)
+	if (unexplained)
 		fputs("\nWhat they mean: man sealaned, \"Drop reasons\"\n", out);
 	return CLI_FINE;
 }
 
 json_t *drops_json(const struct lane_doc *doc, bool all)
 {
-	json_t *drops = json_object();
+	json_t *drops = json_object(), *meanings = json_object();
 	char name[NAME_LEN];
 	size_t cursor = 0;
 	uint64_t count;
 
-	while (next_drop(doc, &cursor, name, &count))
-		if (count || all)
-			(void)json_object_set_new(drops, name, json_integer((json_int_t)count));
-	return json_pack("{s:o, s:o}", "interface", json_out_text(lane_doc_value(doc, "ifname")),
-			 "drops", drops);
+	while (next_drop(doc, &cursor, name, &count)) {
+		if (!count && !all)
+			continue;
+		(void)json_object_set_new(drops, name, json_integer((json_int_t)count));
+		(void)json_object_set_new(meanings, name, json_out_text(meaning(doc, name)));
+	}
+	return json_pack("{s:o, s:o, s:o}", "interface",
+			 json_out_text(lane_doc_value(doc, "ifname")), "drops", drops, "meanings",
+			 meanings);
 }
 
 int cmd_drops(const struct cli *cli)
@@ -71,7 +95,7 @@ int cmd_drops(const struct cli *cli)
 
 	view_open(cli->options.lane, &view);
 	if (!view.has_lane) {
-		view_complain(&view, "drops", cli->err);
+		view_complain(&view, cli, "drops");
 		status = CLI_WRONG;
 	} else if (cli->options.given & OPTION_JSON) {
 		json_out(drops_json(&view.control, all), cli->out);

@@ -61,7 +61,7 @@ int cmd_genkey(const struct cli *cli)
 	int status;
 
 	if (sodium_init() < 0) {
-		fputs("sealane genkey: libsodium cannot start\n", cli->err);
+		cli_refuse(cli, "genkey", "libsodium cannot start");
 		return CLI_WRONG;
 	}
 	if (world_may_read(fileno(cli->out)))
@@ -106,8 +106,7 @@ int cmd_pubkey(const struct cli *cli)
 		key_public(private_key, public_key);
 		status = tell_key(cli, "public_key", public_key);
 	} else {
-		fputs("sealane pubkey: standard input is no key: 44 characters of base64\n",
-		      cli->err);
+		cli_refuse(cli, "pubkey", "standard input is no key: 44 characters of base64");
 	}
 	sodium_memzero(text, sizeof(text));
 	sodium_memzero(private_key, sizeof(private_key));

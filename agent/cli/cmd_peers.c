@@ -116,7 +116,7 @@ int cmd_peers(const struct cli *cli)
 
 	view_open(cli->options.lane, &view);
 	if (!view.has_lane) {
-		view_complain(&view, "peers", cli->err);
+		view_complain(&view, cli, "peers");
 		status = CLI_WRONG;
 	} else if (cli->options.given & OPTION_JSON) {
 		json_out(peers_json(&view, cli->now_s), cli->out);

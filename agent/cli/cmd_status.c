@@ -58,7 +58,8 @@ static void put_agent_state(const json_t *root, FILE *out)
 	const int64_t passes = agent_number(root, "passes", -1),
 		      failed = agent_number(root, "failed_passes", -1);
 	const char *error = agent_text(root, "config_error"), *reason = agent_text(root, "reason");
-	const bool synced = agent_flag(root, "synced", false);
+	/* What was in sync with a lane that does not answer now is in sync with nothing. */
+	const bool synced = agent_flag(root, "synced", false) && agent_flag(root, "ready", true);
 
 	put_label(out, "");
 	fputs(synced ? "in sync" : "NOT in sync", out);

@@ -26,10 +26,19 @@ enum doctor_role {
 	DOCTOR_PORT_LANE, /* its other end, which hands nothing to the host */
 };
 
+/* The other end of a veth pair, wherever it is: how long what it sends may be. */
+struct doctor_end {
+	bool seen;
+	int err; /* -errno of looking at it; 0 where there is none */
+	uint32_t gso_max_size, gso_ipv4_max_size;
+};
+
 struct doctor_device {
 	struct bigtcp limits;
 	enum doctor_role role;
-	bool on_tun; /* a tunnel device stacked on a TUN or TAP */
+	bool on_tun;  /* a tunnel device stacked on a TUN or TAP */
+	uint32_t mtu; /* 0: not told */
+	struct doctor_end other;
 };
 
 struct doctor_kernel {

@@ -14,7 +14,7 @@ enum finding_level {
 	FINDING_WRONG, /* makes the exit status 1 */
 };
 
-enum { FINDING_TEXT_LEN = 600 };
+enum { FINDING_TEXT_LEN = 1000 };
 
 struct finding {
 	enum finding_level level;

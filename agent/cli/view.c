@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,7 +12,11 @@
 
 #include "agent/node/lane_client.h"
 #include "agent/node/status.h"
-#include "term.h"
+#include "cli.h"
+
+/* Of several lanes; all names fit into a text. */
+enum { LANES_TOLD_MAX = 12 };
+_Static_assert(LANES_TOLD_MAX *(IFNAMSIZ + 2) + 64 < VIEW_TEXT_LEN, "the names fit");
 
 /* ---- The agent ---- */
 
@@ -85,33 +91,61 @@ static bool lane_of_file(const char *file, char ret[IFNAMSIZ])
 	return true;
 }
 
-/* Number of lanes that answer; the last one's name is in @ret. */
-static unsigned find_lanes(char ret[IFNAMSIZ])
+/* The lanes that answer, as many as there is room for, in order. */
+struct lanes {
+	char names[LANES_TOLD_MAX][IFNAMSIZ];
+	size_t n; /* also those that there is no room for */
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static size_t n_names(const struct lanes *lanes)
+{
+	return lanes->n < LANES_TOLD_MAX ? lanes->n : LANES_TOLD_MAX;
+}
+
+static void find_lanes(struct lanes *ret)
 {
 	DIR *folder = opendir(VIEW_LANE_FOLDER);
 	char name[IFNAMSIZ], path[sizeof(VIEW_LANE_FOLDER) + IFNAMSIZ + 8];
 	const struct dirent *entry;
-	unsigned n = 0;
 
-	if (!folder)
-		return 0;
-	while ((entry = readdir(folder))) {
+	*ret = (struct lanes){.n = 0};
+	while (folder && (entry = readdir(folder))) {
 		if (!lane_of_file(entry->d_name, name))
 			continue;
 		snprintf(path, sizeof(path), VIEW_LANE_FOLDER "/%s.sock", name);
 		if (!answers(path))
 			continue;
-		memcpy(ret, name, IFNAMSIZ);
-		n++;
+		if (ret->n < LANES_TOLD_MAX)
+			memcpy(ret->names[ret->n], name, IFNAMSIZ);
+		ret->n++;
 	}
-	closedir(folder);
-	return n;
+	if (folder)
+		closedir(folder);
+	qsort(ret->names, n_names(ret), IFNAMSIZ, compare_names);
+}
+
+static void tell_several(const struct lanes *lanes, char why[VIEW_TEXT_LEN])
+{
+	size_t len = (size_t)snprintf(why, VIEW_TEXT_LEN,
+				      "several are running: say which with --lane:");
+
+	for (size_t i = 0; i < n_names(lanes); i++)
+		len += (size_t)snprintf(why + len, VIEW_TEXT_LEN - len, "%s %s", i ? "," : "",
+					lanes->names[i]);
+	if (lanes->n > n_names(lanes))
+		snprintf(why + len, VIEW_TEXT_LEN - len, " and %zu more",
+			 lanes->n - n_names(lanes));
 }
 
 /* False: v->lane_why tells. */
 static bool choose_lane(struct view *v, const char *wanted)
 {
-	unsigned n;
+	struct lanes lanes;
 
 	if (!wanted)
 		wanted = agent_text(agent_part(v->agent.root, "lane"), "interface");
@@ -119,13 +153,16 @@ static bool choose_lane(struct view *v, const char *wanted)
 		snprintf(v->lane, sizeof(v->lane), "%s", wanted);
 		return true;
 	}
-	n = find_lanes(v->lane);
-	if (n == 1)
+	find_lanes(&lanes);
+	if (lanes.n == 1) {
+		memcpy(v->lane, lanes.names[0], IFNAMSIZ);
 		return true;
-	v->lane[0] = '\0';
-	snprintf(v->lane_why, sizeof(v->lane_why), "%s",
-		 n ? "several are running: say which with --lane"
-		   : "not running (nothing answers in " VIEW_LANE_FOLDER ")");
+	}
+	if (lanes.n)
+		tell_several(&lanes, v->lane_why);
+	else
+		snprintf(v->lane_why, sizeof(v->lane_why),
+			 "not running (nothing answers in " VIEW_LANE_FOLDER ")");
 	return false;
 }
 
@@ -135,7 +172,7 @@ static pid_t lane_pid(const struct lane_client *client)
 {
 	struct ucred cred = {0};
 	socklen_t len = sizeof(cred);
-	int fd = lane_client_watch_fd(client);
+	int fd = lane_client_fd(client, LANE_CONTROL);
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ? 0 : cred.pid;
 }
@@ -155,10 +192,26 @@ static int ask_lane(struct view *v, struct lane_client *client)
 	return err;
 }
 
+/* The agent has waited already. */
+static bool is_known_silent(const struct view *v)
+{
+	const json_t *lane = agent_part(v->agent.root, "lane");
+	const char *interface = agent_text(lane, "interface");
+
+	return interface && !strcmp(interface, v->lane) && agent_flag(lane, "silent", false);
+}
+
 static void open_lane(struct view *v)
 {
 	struct lane_client *client = NULL;
-	int err = lane_client_open(v->lane, &client, &v->uapi_only);
+	int err;
+
+	if (is_known_silent(v)) {
+		snprintf(v->lane_why, sizeof(v->lane_why),
+			 "does not answer, though somebody holds its sockets");
+		return;
+	}
+	err = lane_client_open(v->lane, &client, &v->uapi_only);
 
 	if (!err) {
 		v->lane_pid = lane_pid(client);
@@ -198,13 +251,9 @@ void view_close(struct view *v)
 	*v = (struct view){.has_agent = false};
 }
 
-void view_complain(const struct view *v, const char *command, FILE *err)
+void view_complain(const struct view *v, const struct cli *cli, const char *command)
 {
-	fprintf(err, "sealane %s: lane%s", command, *v->lane ? " " : "");
-	term_put(err, v->lane);
-	fputs(": ", err);
-	term_put(err, v->lane_why);
-	fputc('\n', err);
+	cli_refuse(cli, command, "lane%s%s: %s", *v->lane ? " " : "", v->lane, v->lane_why);
 }
 
 const char *view_peer_name(const struct view *v, const char *public_key)

@@ -5,7 +5,6 @@
 
 #include <net/if.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "agent_doc.h"
@@ -13,7 +12,7 @@
 
 #define VIEW_LANE_FOLDER "/var/run/sealane"
 
-enum { VIEW_TEXT_LEN = 256 };
+enum { VIEW_TEXT_LEN = 320 };
 
 struct view {
 	bool has_agent;
@@ -40,8 +39,9 @@ void view_close(struct view *v);
 /* Fills names from the agent's document; view_open() does it. */
 void view_index_names(struct view *v);
 
-/* One line of @command on @err: why there is no lane. */
-void view_complain(const struct view *v, const char *command, FILE *err);
+/* Refuses @command (cli_refuse()): why there is no lane. */
+struct cli;
+void view_complain(const struct view *v, const struct cli *cli, const char *command);
 
 /* What the agent calls the peer with @public_key; NULL: it does not tell. */
 const char *view_peer_name(const struct view *v, const char *public_key);

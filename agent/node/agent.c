@@ -10,6 +10,7 @@
 
 #include "agent_internal.h"
 #include "config.h"
+#include "env_names.h"
 #include "keyfile.h"
 #include "lane_keeper.h"
 #include "log.h"
@@ -79,6 +80,23 @@ static int start_timers(struct agent *a)
 
 /* Parts in the order in which they start */
 
+static int take_lock(struct agent *a)
+{
+	char why[AGENT_LOCK_TEXT_LEN];
+	int err;
+
+	notify_status(&a->notify, "looks whether another agent is at work");
+	err = agent_lock_take(a->args.lock_folder, a->config->lane.interface,
+			      a->args.lock_patience_ms, &a->lock, why);
+	if (err == -EADDRINUSE)
+		log_error("%s; two agents would undo each other's work, so a lane and a network "
+			  "namespace have one",
+			  why);
+	else if (err)
+		log_error("%s", why);
+	return err;
+}
+
 static int start_status(struct agent *a)
 {
 	const char *path = a->args.getenv_fn("SEALANE_AGENT_SOCKET");
@@ -131,12 +149,18 @@ static void on_pass(void *ctx)
 	agent_status_tell(ctx);
 }
 
+static void on_lane(void *ctx)
+{
+	agent_lane_tell(ctx);
+}
+
 static int start_reconcile(struct agent *a)
 {
 	struct reconcile_args args = {
 		.loop = &a->loop,
 		.ops = &reconcile_system,
 		.on_pass = on_pass,
+		.on_lane = on_lane,
 		.ctx = a,
 	};
 	int err = load_key(a, args.private_key);
@@ -162,7 +186,7 @@ static int start_lane(struct agent *a)
 	wanted = agent_wants_lane(a, &reason);
 	log_debug("%s a lane where there is none: %s", wanted ? "starts" : "does not start",
 		  reason);
-	lane_keeper_there(a->keeper, reconcile_state(a->reconcile)->lane_there);
+	agent_lane_tell(a);
 	lane_keeper_config(a->keeper, &a->config->lane, wanted);
 	return 0;
 }
@@ -188,6 +212,8 @@ static int start_parts(struct agent *a)
 	int err = agent_config_load(a);
 
 	if (!err)
+		err = take_lock(a);
+	if (!err)
 		err = start_status(a);
 	if (!err)
 		err = start_reconcile(a);
@@ -205,7 +231,9 @@ int agent_start(const struct agent_args *args, struct agent **ret)
 	if (!a)
 		return -ENOMEM;
 	a->args = *args;
+	a->lock = AGENT_LOCK_NONE;
 	log_open(args->getenv_fn);
+	env_names_check(args->environment, agent_tell_variable);
 	if (notify_init(&a->notify, args->getenv_fn))
 		log_error("NOTIFY_SOCKET is not the name of a unix socket: it is not used");
 	agent_status_init(a);
@@ -272,6 +300,7 @@ void agent_free(struct agent *a)
 		uv_run(&a->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&a->loop);
 	}
+	agent_lock_drop(&a->lock);
 	config_free(a->config);
 	free(a->config_error);
 	free(a);

@@ -11,9 +11,13 @@
 
 struct agent;
 
+/* All is borrowed for the agent's life. */
 struct agent_args {
-	const char *config_path; /* borrowed for the agent's life */
+	const char *config_path;
 	char *(*getenv_fn)(const char *name);
+	char *const *environment; /* names of which none is read are told; NULL: empty */
+	const char *lock_folder;  /* agent_lock.h, as the next */
+	unsigned lock_patience_ms;
 };
 
 /* Reads the configuration and says what is wrong with it, or that it is fine, on
@@ -21,9 +25,9 @@ struct agent_args {
 int agent_check(const struct agent_args *args);
 
 /*
- * Starts in this order: configuration, status socket (-EADDRINUSE: there is another
- * agent), private key, reconciliation, lane, HTTP, signals. 0; or -errno, and why is
- * said, after which agent_free() is due all the same.
+ * Starts in this order: configuration, locks of lane and network namespace and status
+ * socket (-EADDRINUSE: there is another agent), private key, reconciliation, lane, HTTP,
+ * signals. 0; or -errno, and why is said, after which agent_free() is due all the same.
  */
 int agent_start(const struct agent_args *args, struct agent **ret);
 /* Until a signal ends it. */

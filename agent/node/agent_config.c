@@ -8,6 +8,7 @@
 #include "agent_internal.h"
 #include "config.h"
 #include "config_change.h"
+#include "env_names.h"
 #include "lane_keeper.h"
 #include "log.h"
 #include "reconcile.h"
@@ -22,6 +23,14 @@ void agent_config_tell(const char *faults)
 		log_error("%.*s", (int)(end - line), line);
 		line = *end ? end + 1 : end;
 	}
+}
+
+void agent_tell_variable(const char *name, const char *nearest)
+{
+	if (nearest)
+		log_error("environment: %s is not known; did you mean %s?", name, nearest);
+	else
+		log_error("environment: %s is not known", name);
 }
 
 /* A copy without the last newline. */
@@ -115,6 +124,7 @@ int agent_check(const struct agent_args *args)
 	struct config *config = NULL;
 	int err = config_load(args->config_path, args->getenv_fn, &config, &faults);
 
+	env_names_check(args->environment, agent_tell_variable);
 	if (!err)
 		printf("%s: fine: %zu overlays, %zu peers\n", args->config_path, config->n_overlays,
 		       config->n_peers);

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "agent.h"
+#include "agent_lock.h"
 #include "notify.h"
 #include "status.h"
 
@@ -18,6 +19,7 @@ struct agent {
 	uv_loop_t loop;
 	bool has_loop, stopping;
 	struct config *config;
+	struct agent_lock lock; /* until all else has ended */
 
 	struct status_source source;
 	struct status_agent status;
@@ -42,12 +44,16 @@ int agent_config_load(struct agent *a);
 void agent_config_reload(struct agent *a);
 /* Each line of it. */
 void agent_config_tell(const char *faults);
+/* A variable that is none of ours, and what it may have been meant to be, or NULL. */
+void agent_tell_variable(const char *name, const char *nearest);
 
 /* agent_status.c */
 void agent_status_init(struct agent *a);
 void agent_http_start(struct agent *a); /* where it is wanted and not there */
 /* After each pass: the service manager and the lane's keeper hear how it stands. */
 void agent_status_tell(struct agent *a);
+/* The keeper alone: none is to be started beside one that lives, whether it answers or not. */
+void agent_lane_tell(struct agent *a);
 void agent_is_ready(struct agent *a);
 /* Whether a lane is ours to start. */
 bool agent_wants_lane(const struct agent *a, const char **ret_reason);

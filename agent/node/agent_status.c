@@ -9,6 +9,7 @@
 #include "lane_keeper.h"
 #include "lane_process.h"
 #include "lane_value.h"
+#include "lane_waiter.h"
 #include "log.h"
 #include "loop.h"
 #include "reconcile.h"
@@ -37,24 +38,39 @@ static const struct status_agent *get_agent(void *ctx)
 	return &a->status;
 }
 
+static void refresh(void *ctx, struct lane_waiter *waiter)
+{
+	const struct agent *a = ctx;
+
+	if (a->reconcile)
+		reconcile_lane_refresh(a->reconcile, waiter);
+	else
+		waiter->told(waiter->ctx);
+}
+
+static void forget(void *ctx, struct lane_waiter *waiter)
+{
+	const struct agent *a = ctx;
+
+	if (a->reconcile)
+		reconcile_lane_forget(a->reconcile, waiter);
+}
+
 static int ask_lane(void *ctx, enum lane_socket which, void (*take)(char *answer, void *arg),
 		    void *arg)
 {
-	struct agent *a = ctx;
-	struct lane_client *lane = a->reconcile ? reconcile_lane(a->reconcile) : NULL;
-	char err_text[LANE_CLIENT_ERR_LEN], *answer;
-	int err;
+	const struct agent *a = ctx;
+	const char *news = a->reconcile ? reconcile_lane_news(a->reconcile, which) : NULL;
+	char *answer;
 
-	if (!lane)
+	if (!news)
 		return -ENOTCONN;
-	err = lane_client_ask(lane, which, "get=1\n", &answer, err_text);
-	if (!err) {
-		take(answer, arg);
-		lane_answer_free(answer);
-	} else if (!lane_client_usable(lane)) {
-		reconcile_lane_lost(a->reconcile, err);
-	}
-	return err;
+	answer = lane_answer_copy(news);
+	if (!answer)
+		return -ENOMEM;
+	take(answer, arg);
+	lane_answer_free(answer);
+	return 0;
 }
 
 void agent_status_init(struct agent *a)
@@ -63,6 +79,8 @@ void agent_status_init(struct agent *a)
 		.config = get_config,
 		.reconcile = get_reconcile,
 		.agent = get_agent,
+		.refresh = refresh,
+		.forget = forget,
 		.ask_lane = ask_lane,
 		.ctx = a,
 	};
@@ -120,11 +138,19 @@ bool agent_wants_lane(const struct agent *a, const char **ret_reason)
 	return lane_process_wanted(&a->config->lane, a->args.getenv_fn, ret_reason);
 }
 
+void agent_lane_tell(struct agent *a)
+{
+	const struct reconcile_state *s = a->keeper ? reconcile_state(a->reconcile) : NULL;
+
+	if (s)
+		lane_keeper_there(a->keeper, s->lane_owned || s->lane_uapi_only);
+}
+
 void agent_status_tell(struct agent *a)
 {
 	const struct reconcile_state *s = reconcile_state(a->reconcile);
 
-	lane_keeper_there(a->keeper, s->lane_there || s->lane_uapi_only);
+	agent_lane_tell(a);
 	tell_status(a);
 	if (s->lane_there && s->n_passes)
 		agent_is_ready(a);

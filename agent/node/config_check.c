@@ -10,8 +10,6 @@
 
 #include "config_values.h"
 
-enum { MTU_MIN_IPV6 = 1280 };
-
 const char *config_type_name(enum config_type type)
 {
 	static const char *const names[] = {"port", "vxlan", "geneve", "bareudp"};
@@ -61,11 +59,6 @@ static void check_node_and_lane(struct config_reading *r, const struct raw_confi
 	if (!name_given(r, node))
 		name_after_host(r);
 	take(r, "lane.", SECTION_LANE, raw->lane ? raw->lane : &no_lane, &c->lane);
-	if (c->lane.mtu && c->lane.mtu < MTU_MIN_IPV6 && c->node.tunnel[1].len)
-		config_fault(r, "lane.mtu",
-			     "%u is too small for the IPv6 tunnel address; "
-			     "allowed: 0, or %d to 65535",
-			     c->lane.mtu, MTU_MIN_IPV6);
 }
 
 /* Keys that the overlay's type has no use for. */
@@ -96,24 +89,6 @@ static void check_keys_of_type(struct config_reading *r, const char *path,
 	}
 }
 
-static void check_mtu(struct config_reading *r, const char *path, const struct config_overlay *o)
-{
-	char key[CONFIG_KEY_LEN];
-
-	if (!o->mtu || o->mtu >= MTU_MIN_IPV6)
-		return;
-	for (size_t i = 0; i < o->n_addresses; i++) {
-		if (o->addresses[i].addr.len != 16)
-			continue;
-		config_key(key, "%smtu", path);
-		config_fault(r, key,
-			     "%u is too small for the overlay's IPv6 address; "
-			     "allowed: 0, or %d to 65535",
-			     o->mtu, MTU_MIN_IPV6);
-		return;
-	}
-}
-
 static void check_addresses(struct config_reading *r, const char *path,
 			    const struct config_overlay *o)
 {
@@ -138,7 +113,6 @@ static void check_overlay(struct config_reading *r, const char *path, const stru
 	char key[CONFIG_KEY_LEN];
 
 	check_keys_of_type(r, path, raw, o->type);
-	check_mtu(r, path, o);
 	check_addresses(r, path, o);
 	if (!strcmp(o->name, c->lane.interface)) {
 		config_key(key, "%sname", path);
@@ -229,6 +203,7 @@ void config_check(struct config_reading *r, const struct raw_config *raw)
 			     "\"agent\" is the agent's own; allowed: another name");
 	check_overlays(r, raw);
 	config_check_peers(r, raw);
+	config_check_whole(r);
 	take(r, "http.", SECTION_HTTP, raw->http ? raw->http : &no_http, &c->http);
 	take(r, "", SECTION_TOP, raw, c);
 }

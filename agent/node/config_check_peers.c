@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "config_values.h"
+#include "keyfile.h"
+#include "special_net.h"
 
 static bool is_tunnel_address(const struct config *c, const struct ip_addr *addr)
 {
@@ -90,6 +92,54 @@ static void check_own_addresses(struct config_reading *r, const char *path,
 	}
 }
 
+/* The kernel has a broadcast address for each of this node's networks. */
+static void check_broadcast(struct config_reading *r, const char *path,
+			    const struct config_overlay *o, const struct member_overlay *mo)
+{
+	char key[CONFIG_KEY_LEN], text[IP_ADDR_TEXT_LEN];
+
+	for (size_t i = 0; i < mo->n_addresses; i++) {
+		for (size_t j = 0; j < o->n_addresses; j++) {
+			if (!special_net_is_broadcast(&o->addresses[j], &mo->addresses[i]))
+				continue;
+			config_key(key, "%saddresses[%zu]", path, i);
+			config_fault(r, key,
+				     "%s is the broadcast address of the overlay's network; "
+				     "allowed: an address of a host",
+				     ip_addr_format(&mo->addresses[i], text));
+			break;
+		}
+	}
+}
+
+static bool has_gateway(const struct member_overlay *mo, const struct ip_prefix *route)
+{
+	/* IPv4 may go by a gateway that has an IPv6 address, but not the other way round. */
+	for (size_t i = 0; i < mo->n_addresses; i++) {
+		if (route->addr.len == 4 || mo->addresses[i].len == route->addr.len)
+			return true;
+	}
+	return false;
+}
+
+/* Bare UDP has no Ethernet, so nobody's MAC address is asked for. */
+static void check_routes(struct config_reading *r, const char *path, const struct config_overlay *o,
+			 const struct member_overlay *mo)
+{
+	char key[CONFIG_KEY_LEN], text[IP_PREFIX_TEXT_LEN];
+
+	for (size_t i = 0; o->type != CONFIG_BAREUDP && i < mo->n_routes; i++) {
+		if (has_gateway(mo, &mo->routes[i]))
+			continue;
+		config_key(key, "%sroutes[%zu]", path, i);
+		config_fault(r, key,
+			     "%s: the peer has no %saddress on the overlay to go by; "
+			     "allowed: with one in its addresses there",
+			     ip_prefix_format(&mo->routes[i], text),
+			     mo->routes[i].addr.len == 4 ? "" : "IPv6 ");
+	}
+}
+
 static void check_attachment(struct config_reading *r, const char *path, const struct member *m,
 			     const struct member_overlay *mo)
 {
@@ -117,6 +167,8 @@ static void check_attachment(struct config_reading *r, const char *path, const s
 		config_fault(r, key, "a bareudp has no such setting; allowed: none");
 	}
 	check_own_addresses(r, path, o, mo);
+	check_broadcast(r, path, o, mo);
+	check_routes(r, path, o, mo);
 }
 
 /* An attachment is compared with the sound values of its peer, not with its faults. */
@@ -160,6 +212,36 @@ static bool take_peer(struct config_reading *r, size_t i, const struct raw_peer 
 		check_tunnel(r, path, m);
 	take_attachments(r, path, raw, m, !ours && r->n_faults == before);
 	return ours;
+}
+
+/* False: there is no key yet, or it is not for us to read. */
+static bool own_key(const struct config *c, uint8_t ret[NODE_KEY_LEN])
+{
+	uint8_t private_key[KEY_LEN];
+	const bool is_there = !keyfile_load(c->node.private_key_file, private_key);
+
+	if (is_there)
+		key_public(private_key, ret);
+	sodium_memzero(private_key, sizeof(private_key));
+	return is_there;
+}
+
+/* Who has the key of this node but is another would take what is this node's. */
+static void check_own_key(struct config_reading *r, const bool *ours)
+{
+	const struct config *c = r->config;
+	char path[CONFIG_KEY_LEN];
+	uint8_t key[NODE_KEY_LEN];
+
+	if (!c->n_peers || !own_key(c, key))
+		return;
+	for (size_t i = 0; i < c->n_peers; i++) {
+		if (ours[i] || memcmp(c->peers[i].public_key, key, NODE_KEY_LEN) != 0)
+			continue;
+		config_key(path, "peers[%zu].public_key", i);
+		config_fault(r, path, "is that of this node's %s; allowed: the peer's",
+			     c->node.private_key_file);
+	}
 }
 
 static int compare_names(const void *a, const void *b)
@@ -241,6 +323,7 @@ void config_check_peers(struct config_reading *r, const struct raw_config *raw)
 		c->peers[i].since = i + 1;
 	}
 	check_all_twins(r);
+	check_own_key(r, ours);
 	for (size_t i = 0; i < c->n_peers; i++) {
 		if (ours[i])
 			member_clear(&c->peers[i]);

@@ -11,7 +11,7 @@
  *    fault. What it is given has no alias, no unknown key and bounded depth and size.
  * 3. config_take.c types the values by one table (config_table.c), the environment's
  *    with the same rows; config_check.c and config_check_peers.c then look at what
- *    concerns several values.
+ *    concerns several values, and config_check_whole.c at what only all of them tell.
  *
  * Control thread.
  */
@@ -80,5 +80,10 @@ const char *config_env(const struct config_value *row, char *(*getenv_fn)(const 
 /* config_check.c and config_check_peers.c: fill r->config from @raw. */
 void config_check(struct config_reading *r, const struct raw_config *raw);
 void config_check_peers(struct config_reading *r, const struct raw_config *raw);
+/* config_check_whole.c: looks at r->config once it is filled. What was refused is left
+ * zero there, and says nothing. */
+void config_check_whole(struct config_reading *r);
+
+enum { CONFIG_MTU_MIN_IPV6 = 1280 }; /* RFC 8200, section 5 */
 
 #endif

@@ -126,7 +126,7 @@ static const struct config_value peer[] = {
 	{ONE(raw_peer, member, endpoint, endpoint, KIND_ENDPOINT)},
 	{ONE(raw_peer, member, keepalive_s, keepalive_s, KIND_NUMBER), .max = 65535},
 	{SLOTS(raw_peer, member, tunnel_addresses, tunnel, KIND_TUNNEL)},
-	{LIST(raw_peer, member, allowed_ips, KIND_NETWORK)},
+	{LIST(raw_peer, member, allowed_ips, KIND_ALLOWED_IP)},
 };
 
 static const struct config_value peer_overlay[] = {

@@ -46,6 +46,13 @@ static bool parse_name(const struct config_value *row, const char *text, void *r
 	return true;
 }
 
+/* Every network namespace has the first, and below /proc/sys the others stand for all
+ * devices and for new ones. */
+static bool is_taken(const char *name)
+{
+	return !strcmp(name, "lo") || !strcmp(name, "all") || !strcmp(name, "default");
+}
+
 /* The kernel's rules; and no '%', which would have it choose a name of its own. */
 static bool parse_ifname(const struct config_value *row, const char *text, void *ret,
 			 struct config_why *why)
@@ -57,6 +64,10 @@ static bool parse_ifname(const struct config_value *row, const char *text, void 
 		return config_wrong(why, len ? "is too long for a device" : "is empty");
 	if (!is_graphic(text) || strpbrk(text, "/:%") || !strcmp(text, ".") || !strcmp(text, ".."))
 		return config_wrong(why, "is no name of a device");
+	if (is_taken(text)) {
+		snprintf(why->allowed, sizeof(why->allowed), "another name");
+		return config_wrong(why, "is a name that the kernel keeps for itself");
+	}
 	memcpy(ret, text, len + 1);
 	return true;
 }
@@ -249,6 +260,7 @@ static const struct {
 	[KIND_ADDRESS] = {value_address, "an IP address of a host, without /N"},
 	[KIND_OWN_ADDRESS] = {value_own_address, "ADDRESS/LENGTH, the address being a host's"},
 	[KIND_NETWORK] = {value_network, "ADDRESS/LENGTH"},
+	[KIND_ALLOWED_IP] = {value_allowed_ip, "ADDRESS/LENGTH"},
 	[KIND_MAC] = {parse_mac, "six pairs of hexadecimal digits with colons between, unicast"},
 	[KIND_KEY] = {parse_key, "44 characters as 'sealane pubkey' or 'wg pubkey' write them"},
 	[KIND_KEY_FILE] = {parse_key_file, ""},

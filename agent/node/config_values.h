@@ -18,9 +18,10 @@ enum config_kind {
 	KIND_BOOL,	  /* bool */
 	KIND_WORD,	  /* an enum or bool by size */
 	KIND_TUNNEL,	  /* struct ip_addr[2], the place of the address' family */
-	KIND_ADDRESS,	  /* struct ip_addr, of a host */
+	KIND_ADDRESS,	  /* struct ip_addr, of a host, link-local too */
 	KIND_OWN_ADDRESS, /* struct ip_prefix with host bits, of a host */
 	KIND_NETWORK,	  /* struct ip_prefix without host bits */
+	KIND_ALLOWED_IP,  /* the same, groups and link-local too */
 	KIND_MAC,	  /* uint8_t[6], of a host */
 	KIND_KEY,	  /* uint8_t[32] */
 	KIND_KEY_FILE,	  /* uint8_t[32], read from a file */

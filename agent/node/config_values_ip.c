@@ -7,46 +7,41 @@
 
 #include "config.h"
 #include "overlay/ipaddr.h"
+#include "special_net.h"
 
-static bool in_network(const struct ip_addr *addr, const char *network)
+/* Of a host, be it this one or another. @link_local: that, too, where the device is known. */
+static bool is_of_host(const struct ip_addr *addr, bool link_local, struct config_why *why)
 {
-	const struct ip_prefix host = ip_prefix_of_host(addr);
-	struct ip_prefix prefix;
-
-	return ip_prefix_parse(network, &prefix) && ip_prefix_covers(&prefix, &host);
-}
-
-static bool is_unspecified(const struct ip_addr *addr)
-{
-	return in_network(addr, "0.0.0.0/8") || in_network(addr, "::/128");
-}
-
-/* Of one host, be it this one or another: what packets may be sent to. */
-static bool is_unicast(const struct ip_addr *addr)
-{
-	return !is_unspecified(addr) && !in_network(addr, "224.0.0.0/4") &&
-	       !in_network(addr, "ff00::/8") && !in_network(addr, "255.255.255.255/32");
-}
-
-static bool is_of_host(const struct ip_addr *addr, struct config_why *why)
-{
-	if (is_unicast(addr) && !in_network(addr, "127.0.0.0/8") && !in_network(addr, "::1/128"))
+	switch (special_net_of_host(addr)) {
+	case SPECIAL_NONE:
 		return true;
-	return config_wrong(why, "is no address of a host");
+	case SPECIAL_LINK_LOCAL:
+		return link_local || config_wrong(why, "is link-local, which every link has");
+	case SPECIAL_MAPPED:
+		return config_wrong(why, "is an IPv4 address in the form of IPv6");
+	default:
+		return config_wrong(why, "is no address of a host");
+	}
+}
+
+static bool parse_address(const char *text, bool link_local, struct ip_addr *ret,
+			  struct config_why *why)
+{
+	struct ip_addr addr;
+
+	if (!ip_addr_parse(text, &addr))
+		return config_wrong(why, "is no IP address");
+	if (!is_of_host(&addr, link_local, why))
+		return false;
+	*ret = addr;
+	return true;
 }
 
 bool value_address(const struct config_value *row, const char *text, void *ret,
 		   struct config_why *why)
 {
-	struct ip_addr addr;
-
 	(void)row;
-	if (!ip_addr_parse(text, &addr))
-		return config_wrong(why, "is no IP address");
-	if (!is_of_host(&addr, why))
-		return false;
-	memcpy(ret, &addr, sizeof(addr));
-	return true;
+	return parse_address(text, true, ret, why);
 }
 
 bool value_tunnel(const struct config_value *row, const char *text, void *ret,
@@ -54,12 +49,25 @@ bool value_tunnel(const struct config_value *row, const char *text, void *ret,
 {
 	struct ip_addr *slots = ret, addr = {0};
 
-	if (!value_address(row, text, &addr, why))
+	(void)row;
+	if (!parse_address(text, false, &addr, why))
 		return false;
 	if (slots[addr.len == 16].len)
 		return config_wrong(why, addr.len == 16 ? "is a second IPv6 address"
 							: "is a second IPv4 address");
 	slots[addr.len == 16] = addr;
+	return true;
+}
+
+/* An IPv4 network has two addresses that are no host's, if it has more than two. */
+static bool is_between_ends(const struct ip_prefix *p, struct config_why *why)
+{
+	const struct ip_prefix network = ip_prefix_network(p);
+
+	if (special_net_is_broadcast(&network, &p->addr))
+		return config_wrong(why, "is the broadcast address of its network");
+	if (p->addr.len == 4 && p->len < 31 && ip_prefix_equal(p, &network))
+		return config_wrong(why, "is the network and not an address in it");
 	return true;
 }
 
@@ -73,18 +81,16 @@ bool value_own_address(const struct config_value *row, const char *text, void *r
 		return config_wrong(why, "is no IP address with its length");
 	if (!strchr(text, '/'))
 		return config_wrong(why, "has no length");
-	if (!is_of_host(&prefix.addr, why))
+	if (!is_of_host(&prefix.addr, true, why) || !is_between_ends(&prefix, why))
 		return false;
 	memcpy(ret, &prefix, sizeof(prefix));
 	return true;
 }
 
-bool value_network(const struct config_value *row, const char *text, void *ret,
-		   struct config_why *why)
+static bool parse_network(const char *text, struct ip_prefix *ret, struct config_why *why)
 {
 	struct ip_prefix prefix, network;
 
-	(void)row;
 	if (!ip_prefix_parse(text, &prefix))
 		return config_wrong(why, "is no IP address with its length");
 	network = ip_prefix_network(&prefix);
@@ -95,6 +101,53 @@ bool value_network(const struct config_value *row, const char *text, void *ret,
 			 ip_prefix_format(&network, meant));
 		return config_wrong(why, "has bits behind its length");
 	}
+	*ret = prefix;
+	return true;
+}
+
+static bool refuse_special(enum special_net special, struct config_why *why)
+{
+	snprintf(why->wrong, sizeof(why->wrong), "is %s", special_net_name(special));
+	snprintf(why->allowed, sizeof(why->allowed), "networks of other hosts");
+	return false;
+}
+
+/* 0.0.0.0/8 remains when the rest of IPv4 is written down in pieces. */
+static bool is_piece_of_all(const struct ip_prefix *p)
+{
+	return p->len < 8 * p->addr.len;
+}
+
+bool value_network(const struct config_value *row, const char *text, void *ret,
+		   struct config_why *why)
+{
+	struct ip_prefix prefix;
+	enum special_net special;
+
+	(void)row;
+	if (!parse_network(text, &prefix, why))
+		return false;
+	special = special_net_of(&prefix);
+	if (special != SPECIAL_NONE &&
+	    (special != SPECIAL_UNSPECIFIED || !is_piece_of_all(&prefix)))
+		return refuse_special(special, why);
+	memcpy(ret, &prefix, sizeof(prefix));
+	return true;
+}
+
+/* Routing protocols send to groups and from link-local addresses, which the lane lets
+ * through to the peer that has them among its allowed-ips. */
+bool value_allowed_ip(const struct config_value *row, const char *text, void *ret,
+		      struct config_why *why)
+{
+	struct ip_prefix prefix;
+	enum special_net special;
+
+	if (!parse_network(text, &prefix, why))
+		return false;
+	special = special_net_of(&prefix);
+	if (special != SPECIAL_MULTICAST && special != SPECIAL_LINK_LOCAL)
+		return value_network(row, text, ret, why);
 	memcpy(ret, &prefix, sizeof(prefix));
 	return true;
 }
@@ -150,7 +203,24 @@ static void to_sockaddr(const struct ip_addr *addr, uint16_t port, struct sockad
 	}
 }
 
-/* @any: the unspecified address is one, too. */
+/* What a socket can be bound to or send to. @any: the unspecified address, too. */
+static bool is_of_socket(const struct ip_addr *addr, bool any, struct config_why *why)
+{
+	switch (special_net_of_host(addr)) {
+	case SPECIAL_NONE:
+	case SPECIAL_LOOPBACK:
+		return true;
+	case SPECIAL_LINK_LOCAL:
+		return config_wrong(why, "has a link-local address, which would need a zone");
+	case SPECIAL_MAPPED:
+		return config_wrong(why, "has an IPv4 address in the form of IPv6");
+	case SPECIAL_UNSPECIFIED:
+		return any || config_wrong(why, "has an address that is no host's");
+	default:
+		return config_wrong(why, "has an address that is no host's");
+	}
+}
+
 static bool parse_socket(const char *text, bool any, struct sockaddr_storage *ret,
 			 struct config_why *why)
 {
@@ -165,8 +235,8 @@ static bool parse_socket(const char *text, bool any, struct sockaddr_storage *re
 		return config_wrong(why, "has a zone");
 	if (!ip_addr_parse(host, &addr) || (addr.len == 16) != (text[0] == '['))
 		return config_wrong(why, "has no IP address (names are not looked up)");
-	if (!is_unicast(&addr) && !(any && is_unspecified(&addr)))
-		return config_wrong(why, "has an address that is no host's");
+	if (!is_of_socket(&addr, any, why))
+		return false;
 	if (!parse_port(port_text, &port))
 		return config_wrong(why, "has a port that is not 1 to 65535");
 	to_sockaddr(&addr, port, ret);

@@ -13,6 +13,8 @@ bool value_own_address(const struct config_value *row, const char *text, void *r
 		       struct config_why *why);
 bool value_network(const struct config_value *row, const char *text, void *ret,
 		   struct config_why *why);
+bool value_allowed_ip(const struct config_value *row, const char *text, void *ret,
+		      struct config_why *why);
 bool value_endpoint(const struct config_value *row, const char *text, void *ret,
 		    struct config_why *why);
 bool value_listen(const struct config_value *row, const char *text, void *ret,

@@ -329,6 +329,25 @@ static int compare_stations(const void *a, const void *b)
 	return memcmp(left->member->public_key, right->member->public_key, NODE_KEY_LEN);
 }
 
+bool desired_floods(const struct desired_overlay *overlay)
+{
+	return overlay->config->flood && (overlay->config->type != CONFIG_PORT ||
+					  overlay->n_stations <= DESIRED_PORT_FLOOD_MAX);
+}
+
+static void note_floods(struct build *b)
+{
+	for (size_t i = 0; i < b->d->n_overlays; i++) {
+		const struct desired_overlay *overlay = &b->d->overlays[i];
+
+		if (overlay->config->flood && !desired_floods(overlay))
+			desired_claims_note(b->claims,
+					    "%s: more than the %d members that a port can flood "
+					    "to: it floods to none, as with `flood: false`",
+					    overlay->config->name, DESIRED_PORT_FLOOD_MAX);
+	}
+}
+
 static int build(struct build *b)
 {
 	struct desired *d = b->d;
@@ -338,6 +357,7 @@ static int build(struct build *b)
 	claim_ours(b);
 	if (add_members(b) < 0)
 		return -ENOMEM;
+	note_floods(b);
 	qsort(d->peers, d->n_peers, sizeof(*d->peers), compare_peers);
 	for (size_t i = 0; i < d->n_overlays; i++)
 		qsort(d->overlays[i].stations, d->overlays[i].n_stations,

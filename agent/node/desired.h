@@ -67,6 +67,9 @@ struct desired {
 	void *arena;
 };
 
+/* Every frame that is flooded goes out once per station, one after another. */
+enum { DESIRED_PORT_FLOOD_MAX = 1024 }; /* sealaned(8), flood */
+
 enum { DESIRED_LANE_MTU_MAX = 65535, DESIRED_LANE_MTU_MIN = 1280, DESIRED_LANE_MTU_DEFAULT = 1420 };
 
 /*
@@ -84,6 +87,11 @@ void desired_free(struct desired *d);
 /* The MAC address of a node on an overlay where none is configured: locally
  * administered, unicast, the same computed by everyone who knows the public key. */
 void desired_mac(const uint8_t public_key[NODE_KEY_LEN], uint32_t vni, uint8_t ret[6]);
+
+/* Does the overlay flood to its stations? As configured, but a port with more of them than
+ * it can flood to floods to none, for to some of them would be an error hard to find;
+ * desired_build() makes that one of the conflicts. */
+bool desired_floods(const struct desired_overlay *overlay);
 
 /* Bytes that an overlay of @type puts around a packet of its device. */
 uint32_t desired_overhead(enum config_type type, bool outer6);

@@ -1,176 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Theory of operation: libmicrohttpd has all its descriptors in one epoll instance,
- * which is watched on the agent's loop; a timer carries its next timeout. It runs in
- * turns of ours and has no thread.
+ * Theory of operation: libmicrohttpd has the descriptors of all connections in one epoll
+ * instance, which is watched on the agent's loop. It runs in turns of ours and has no thread.
+ *
+ * Connections are accepted and ended here. libmicrohttpd's own listener stops at a limit and
+ * is taken up again by some later turn, for which neither descriptor nor timeout asks: nobody
+ * would be answered any more. And its timeout begins anew with every byte, so that slow
+ * clients could have all places for themselves. Here each connection has a time at which it
+ * ends, which only an answered request moves, and one too many takes the place of the one
+ * that is due first. To end one, its socket is shut down: libmicrohttpd sees its end then.
  */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
+#include "http_internal.h"
 #include "loop.h"
-#include "status.h"
 
 enum {
-	BACKLOG = 32,
+	BACKLOG = 64,
 	CONNECTION_MEMORY_LEN = 16 << 10,
-	LEFT_ALONE_MS = 1000,
+	ACCEPTS_A_TURN = 8, /* and then what they want is done */
+	PAUSE_MS = 200,	    /* after one that could not be accepted, for want of memory or so */
 };
 
-struct http_server {
-	uv_loop_t *loop;
-	const struct status_source *source;
-	struct MHD_Daemon *mhd;
-	uv_poll_t *poll;
-	uv_timer_t *timer;
-	char *metrics;
-	uint64_t metrics_ms; /* when they were made */
-	struct sockaddr_storage address;
-};
+/* Places */
 
-static const char plain[] = "text/plain; charset=utf-8";
-static const char exposition[] = "text/plain; version=0.0.4; charset=utf-8";
-
-/* Answers */
-
-struct answer {
-	unsigned status;
-	const char *type, *text;
-};
-
-static struct answer get_metrics(struct http_server *s, char *buf)
+static uint64_t now_ms(const struct http_server *s)
 {
-	const uint64_t now = uv_now(s->loop);
+	return uv_now(s->loop);
+}
 
-	(void)buf;
-	if (!s->metrics || now - s->metrics_ms >= HTTP_METRICS_KEPT_MS) {
-		free(s->metrics);
-		s->metrics = status_metrics(s->source);
-		s->metrics_ms = now;
+/* To the end of the queue, where all that are due later are. */
+static void renew(struct http_server *s, struct http_client *c)
+{
+	TAILQ_REMOVE(&s->clients, c, entry);
+	c->due_ms = now_ms(s) + s->patience_ms;
+	TAILQ_INSERT_TAIL(&s->clients, c, entry);
+}
+
+static struct http_client *take_place(struct http_server *s, struct MHD_Connection *connection)
+{
+	struct http_client *c = TAILQ_FIRST(&s->unused);
+
+	if (!c)
+		return NULL;
+	TAILQ_REMOVE(&s->unused, c, entry);
+	c->connection = connection;
+	c->waits = false;
+	c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	c->due_ms = now_ms(s) + s->patience_ms;
+	TAILQ_INSERT_TAIL(&s->clients, c, entry);
+	s->n_clients++;
+	return c;
+}
+
+static void leave_place(struct http_server *s, struct http_client *c)
+{
+	if (c->waits)
+		s->n_waiting--;
+	TAILQ_REMOVE(&s->clients, c, entry);
+	TAILQ_INSERT_HEAD(&s->unused, c, entry);
+	s->n_clients--;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **place,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*place = take_place(ctx, connection);
+	else if (*place)
+		leave_place(ctx, *place);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **seen,
+			 enum MHD_RequestTerminationCode code)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	*seen = NULL;
+	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && info && info->socket_context)
+		renew(ctx, info->socket_context);
+}
+
+/* Ends, in turns of libmicrohttpd to come. Is not tried again for a while. */
+static void end_client(struct http_server *s, struct http_client *c)
+{
+	shutdown(c->fd, SHUT_RDWR);
+	renew(s, c);
+}
+
+static void end_overdue(struct http_server *s)
+{
+	const struct http_client *first = TAILQ_FIRST(&s->clients);
+	unsigned n = s->n_clients;
+
+	while (n-- && first->due_ms <= now_ms(s)) {
+		end_client(s, TAILQ_FIRST(&s->clients));
+		first = TAILQ_FIRST(&s->clients);
 	}
-	if (!s->metrics)
-		return (struct answer){MHD_HTTP_INTERNAL_SERVER_ERROR, plain, "no memory\n"};
-	return (struct answer){MHD_HTTP_OK, exposition, s->metrics};
 }
 
-static struct answer get_healthz(struct http_server *s, char *buf)
+/* Of those that wait for the lane, which is not for long, libmicrohttpd cannot see the end. */
+static struct http_client *first_idle(const struct http_server *s)
 {
-	(void)s;
-	(void)buf;
-	return (struct answer){MHD_HTTP_OK, plain, "ok\n"};
+	struct http_client *c = TAILQ_FIRST(&s->clients);
+
+	while (c && c->waits)
+		c = TAILQ_NEXT(c, entry);
+	return c;
 }
 
-static struct answer get_readyz(struct http_server *s, char *buf)
+static bool make_room(struct http_server *s)
 {
-	if (status_ready(s->source, buf))
-		return (struct answer){MHD_HTTP_OK, plain, "ok\n"};
-	/* The caller's buffer has room for it. */
-	memcpy(buf + strlen(buf), "\n", 2);
-	return (struct answer){MHD_HTTP_SERVICE_UNAVAILABLE, plain, buf};
-}
+	struct http_client *c = s->n_clients < HTTP_CONNECTIONS_MAX ? NULL : first_idle(s);
 
-static bool is_allowed(const char *method)
-{
-	return !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
-}
-
-static struct answer find_answer(struct http_server *s, const char *method, const char *url,
-				 char *buf)
-{
-	static const struct {
-		const char *url;
-		struct answer (*get)(struct http_server *s, char *buf);
-	} pages[] = {
-		{"/metrics", get_metrics},
-		{"/healthz", get_healthz},
-		{"/readyz", get_readyz},
-	};
-
-	if (!is_allowed(method))
-		return (struct answer){MHD_HTTP_METHOD_NOT_ALLOWED, plain, "GET and HEAD only\n"};
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-		if (!strcmp(url, pages[i].url))
-			return pages[i].get(s, buf);
+	if (c) {
+		end_client(s, c);
+		MHD_run(s->mhd);
 	}
-	return (struct answer){MHD_HTTP_NOT_FOUND, plain, "/metrics, /healthz, /readyz\n"};
-}
-
-static enum MHD_Result send_answer(struct MHD_Connection *connection, const struct answer *a)
-{
-	/* Copied: libmicrohttpd will not write to it, but its type does not say so. */
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		strlen(a->text), (void *)(uintptr_t)a->text, MHD_RESPMEM_MUST_COPY);
-	enum MHD_Result result;
-
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
-	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	result = MHD_queue_response(connection, a->status, response);
-	MHD_destroy_response(response);
-	return result;
-}
-
-/*
- * Called when the headers are there, and again when the body is. What is not allowed is
- * answered at once, which ends the connection, so that no body is ever read.
- */
-static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
-				  const char *method, const char *version, const char *upload,
-				  size_t *upload_len, void **seen)
-{
-	struct http_server *s = ctx;
-	char buf[STATUS_REASON_LEN + 2];
-	struct answer a;
-
-	(void)version;
-	(void)upload;
-	if (!*seen && is_allowed(method)) {
-		*seen = s;
-		return MHD_YES;
-	}
-	if (*seen && *upload_len) {
-		*upload_len = 0; /* the body of a GET, of no interest */
-		return MHD_YES;
-	}
-	a = find_answer(s, method, url, buf);
-	return send_answer(connection, &a);
+	return s->n_clients < HTTP_CONNECTIONS_MAX;
 }
 
 /* Running */
 
 static void on_timer(uv_timer_t *timer);
+static void on_acceptable(uv_poll_t *poll, int status, int events);
 
-/*
- * What one run ends, the next puts away: a connection it refused, or its not accepting
- * any while there were too many. It asks for that by neither descriptor nor timeout, so
- * it is run twice, and while there are connections never left alone for long.
- */
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void plan(struct http_server *s)
+{
+	const struct http_client *first = TAILQ_FIRST(&s->clients);
+	MHD_UNSIGNED_LONG_LONG timeout_ms;
+	uint64_t due_ms = UINT64_MAX;
+
+	if (first)
+		due_ms = first->due_ms;
+	if (s->pause_due_ms)
+		due_ms = min_u64(due_ms, s->pause_due_ms);
+	if (MHD_get_timeout(s->mhd, &timeout_ms) == MHD_YES)
+		due_ms = min_u64(due_ms, now_ms(s) + timeout_ms);
+	if (due_ms == UINT64_MAX)
+		uv_timer_stop(s->timer);
+	else
+		uv_timer_start(s->timer, on_timer, due_ms > now_ms(s) ? due_ms - now_ms(s) : 0, 0);
+}
+
 static void run(struct http_server *s)
 {
-	const union MHD_DaemonInfo *info;
-	MHD_UNSIGNED_LONG_LONG timeout_ms;
-
+	end_overdue(s);
 	MHD_run(s->mhd);
-	MHD_run(s->mhd);
-	if (MHD_get_timeout(s->mhd, &timeout_ms) != MHD_YES || timeout_ms > LEFT_ALONE_MS)
-		timeout_ms = LEFT_ALONE_MS;
-	info = MHD_get_daemon_info(s->mhd, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-	if (info && info->num_connections)
-		uv_timer_start(s->timer, on_timer, timeout_ms, 0);
-	else
-		uv_timer_stop(s->timer);
+	plan(s);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-	run(timer->data);
+	struct http_server *s = timer->data;
+
+	if (s->pause_due_ms && s->pause_due_ms <= now_ms(s)) {
+		s->pause_due_ms = 0;
+		uv_poll_start(s->listen_poll, UV_READABLE, on_acceptable);
+	}
+	run(s);
+}
+
+void http_server_wake(struct http_server *s)
+{
+	uv_timer_start(s->timer, on_timer, 0, 0);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -180,60 +182,117 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	run(poll->data);
 }
 
-/* Ours and not libmicrohttpd's, which does not tell why it cannot. */
+/* Accepting */
+
+static void pause_accepting(struct http_server *s)
+{
+	uv_poll_stop(s->listen_poll);
+	s->pause_due_ms = now_ms(s) + PAUSE_MS;
+}
+
+/* One that went before it was accepted is no reason to pause. */
+static bool is_transient(int number)
+{
+	return number == EAGAIN || number == EINTR || number == ECONNABORTED;
+}
+
+/* False: no more in this turn. */
+static bool accept_one(struct http_server *s)
+{
+	struct sockaddr_storage from;
+	socklen_t len = sizeof(from);
+	int fd;
+
+	fd = accept4(s->listen_fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0) {
+		if (!is_transient(errno))
+			pause_accepting(s);
+		return false;
+	}
+	if (make_room(s))
+		/* Closes it if it cannot. */
+		MHD_add_connection(s->mhd, fd, (const struct sockaddr *)&from, len);
+	else
+		close(fd);
+	return true;
+}
+
+static void on_acceptable(uv_poll_t *poll, int status, int events)
+{
+	struct http_server *s = poll->data;
+	int n = 0;
+
+	(void)events;
+	if (status < 0)
+		pause_accepting(s); /* libuv watches it no more */
+	else
+		while (n < ACCEPTS_A_TURN && accept_one(s))
+			n++;
+	run(s);
+}
+
+/* Life */
+
 static int open_socket(struct http_server *s, const struct sockaddr_storage *listen_on)
 {
 	const socklen_t addr_len = listen_on->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 								    : sizeof(struct sockaddr_in);
-	int fd = socket(listen_on->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	socklen_t len = sizeof(s->address);
 	const int on = 1;
-	int err = 0;
+	int fd;
 
+	fd = socket(listen_on->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
+	s->listen_fd = fd;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (const struct sockaddr *)listen_on, addr_len) < 0 || listen(fd, BACKLOG) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&s->address, &len) < 0)
-		err = -errno;
-	if (err)
-		close(fd);
-	return err ? err : fd;
+		return -errno;
+	return loop_poll_new(s->loop, fd, on_acceptable, s, &s->listen_poll);
 }
 
-static int start_mhd(struct http_server *s, int fd)
+static int start_mhd(struct http_server *s)
 {
 	const union MHD_DaemonInfo *info;
 
-	s->mhd = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
-				  MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-				  (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-				  (unsigned)HTTP_PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				  (size_t)CONNECTION_MEMORY_LEN, MHD_OPTION_END);
-	if (!s->mhd) {
-		close(fd);
+	/* One more than there are places: its limit is never reached. */
+	s->mhd = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+		http_pages_answer, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)HTTP_CONNECTIONS_MAX + 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_MEMORY_LEN, MHD_OPTION_END);
+	if (!s->mhd)
 		return -ENOMEM;
-	}
 	info = MHD_get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info || info->epoll_fd < 0)
 		return -ENOTSUP;
-	return loop_poll_new(s->loop, info->epoll_fd, on_readable, s, &s->poll);
+	return loop_poll_new(s->loop, info->epoll_fd, on_readable, s, &s->mhd_poll);
 }
 
-int http_server_start(uv_loop_t *loop, const struct sockaddr_storage *listen_on,
-		      const struct status_source *source, struct http_server **ret)
+int http_server_start_with(uv_loop_t *loop, const struct sockaddr_storage *listen_on,
+			   const struct status_source *source, uint64_t patience_ms,
+			   struct http_server **ret)
 {
 	struct http_server *s = calloc(1, sizeof(*s));
-	int fd, err;
+	int err;
 
 	if (!s)
 		return -ENOMEM;
 	s->loop = loop;
 	s->source = source;
+	s->patience_ms = patience_ms;
+	s->listen_fd = -1;
+	TAILQ_INIT(&s->clients);
+	TAILQ_INIT(&s->unused);
+	for (int i = 0; i < HTTP_CONNECTIONS_MAX; i++)
+		TAILQ_INSERT_TAIL(&s->unused, &s->places[i], entry);
+	http_pages_init(s);
 	s->timer = loop_timer_new(loop, s);
-	err = fd = s->timer ? open_socket(s, listen_on) : -ENOMEM;
-	if (fd >= 0)
-		err = start_mhd(s, fd);
+	err = s->timer ? open_socket(s, listen_on) : -ENOMEM;
+	if (!err)
+		err = start_mhd(s);
 	if (err) {
 		http_server_stop(s);
 		return err;
@@ -242,14 +301,24 @@ int http_server_start(uv_loop_t *loop, const struct sockaddr_storage *listen_on,
 	return 0;
 }
 
+int http_server_start(uv_loop_t *loop, const struct sockaddr_storage *listen_on,
+		      const struct status_source *source, struct http_server **ret)
+{
+	return http_server_start_with(loop, listen_on, source, HTTP_PATIENCE_MS, ret);
+}
+
 void http_server_stop(struct http_server *s)
 {
 	if (!s)
 		return;
-	loop_poll_free(&s->poll);
+	http_pages_stop(s);
+	loop_poll_free(&s->listen_poll);
+	loop_poll_free(&s->mhd_poll);
 	loop_timer_free(&s->timer);
 	if (s->mhd)
 		MHD_stop_daemon(s->mhd);
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
 	free(s->metrics);
 	free(s);
 }

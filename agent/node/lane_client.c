@@ -15,15 +15,18 @@
 #include "lane_client_internal.h"
 #include "lane_value.h"
 
-enum { GRAMMAR_VERSION = 1, N_SOCKETS = 2 };
+enum { GRAMMAR_VERSION = 1 };
 /* An answer of 20,000 peers with many prefixes, or a full forwarding database, is a
  * fraction of that. */
 enum { ANSWER_FIRST = 16384, ANSWER_MAX = 256 << 20 };
 
 struct lane_client {
-	int fd[N_SOCKETS]; /* by enum lane_socket */
+	int fd[LANE_SOCKETS]; /* by enum lane_socket */
 	int timeout_ms;
-	bool broken; /* requests and answers may be out of step */
+	bool broken;	/* requests and answers may be out of step */
+	unsigned notes; /* LANE_NOTE_* that were taken */
+	bool looks[LANE_SOCKETS];
+	struct answer *looked[LANE_SOCKETS]; /* what came of it so far */
 };
 
 /* lane_answer_free() must wipe all of it, whatever was done to the text. */
@@ -46,6 +49,19 @@ void lane_answer_free(char *answer)
 {
 	if (answer)
 		wipe_answer((struct answer *)(void *)(answer - offsetof(struct answer, text)));
+}
+
+char *lane_answer_copy(const char *answer)
+{
+	const size_t capacity = strlen(answer) + 1;
+	struct answer *copy = malloc(sizeof(*copy) + capacity);
+
+	if (!copy)
+		return NULL;
+	copy->capacity = capacity;
+	copy->len = capacity - 1;
+	memcpy(copy->text, answer, capacity);
+	return copy->text;
 }
 
 /* Room for one more byte and a NUL at least. */
@@ -127,8 +143,9 @@ static int receive_some(int fd, struct answer *a)
 	return 0;
 }
 
-/* Up to the empty line, after which nothing may come that was not asked for. */
-static int receive_answer(const struct lane_client *c, int fd, struct answer **a)
+/* Up to the empty line, after which nothing may come that was not asked for. What came
+ * before -ETIMEDOUT is kept, for another call. */
+static int receive_answer(int fd, int timeout_ms, struct answer **a)
 {
 	const char *end = NULL;
 
@@ -141,7 +158,7 @@ static int receive_answer(const struct lane_client *c, int fd, struct answer **a
 		searched = (*a)->len ? (*a)->len - 1 : 0;
 		err = receive_some(fd, *a);
 		if (err == -EAGAIN)
-			err = wait_for(fd, POLLIN, c->timeout_ms);
+			err = wait_for(fd, POLLIN, timeout_ms);
 		else if (!err)
 			end = strstr((*a)->text + searched, "\n\n");
 		if (err)
@@ -203,11 +220,13 @@ int lane_client_ask(struct lane_client *c, enum lane_socket which, const char *r
 	err[0] = '\0';
 	if (c->broken)
 		return -EPIPE;
+	if (c->looks[which])
+		return -EBUSY;
 	status = send_all(c, c->fd[which], request, strlen(request));
 	if (!status)
 		status = send_all(c, c->fd[which], "\n", 1);
 	if (!status)
-		status = receive_answer(c, c->fd[which], &a);
+		status = receive_answer(c->fd[which], c->timeout_ms, &a);
 	if (!status)
 		status = take_errno(a, &number, err);
 	c->broken = status != 0;
@@ -216,6 +235,78 @@ int lane_client_ask(struct lane_client *c, enum lane_socket which, const char *r
 	else
 		wipe_answer(a);
 	return status ? status : number;
+}
+
+bool lane_client_notes(struct lane_client *c, enum lane_note note)
+{
+	const bool is_new = !(c->notes & note);
+
+	c->notes |= note;
+	return is_new;
+}
+
+/* Asking without waiting */
+
+int lane_client_look(struct lane_client *c, enum lane_socket which)
+{
+	static const char request[] = "get=1\n\n";
+	ssize_t n;
+
+	if (c->broken)
+		return -EPIPE;
+	if (c->looks[which])
+		return 0;
+	n = send(c->fd[which], request, sizeof(request) - 1, MSG_NOSIGNAL);
+	if (n == sizeof(request) - 1) {
+		c->looks[which] = true;
+		return 0;
+	}
+	c->broken = true;
+	return n < 0 ? connection_error(errno) : -EPIPE;
+}
+
+/* Leaves @text as it is. */
+static bool has_version(const char *text)
+{
+	static const char key[] = "version=";
+	char value[16] = "";
+	uint64_t version = 0;
+
+	while (text && strncmp(text, key, sizeof(key) - 1) != 0) {
+		text = strchr(text, '\n');
+		text += !!text;
+	}
+	if (!text)
+		return false;
+	text += sizeof(key) - 1;
+	snprintf(value, sizeof(value), "%.*s", (int)strcspn(text, "\n"), text);
+	return lane_value_number(value, UINT32_MAX, &version) && version == GRAMMAR_VERSION;
+}
+
+int lane_client_look_more(struct lane_client *c, enum lane_socket which, char **ret)
+{
+	char err_text[LANE_CLIENT_ERR_LEN];
+	struct answer *a = c->looked[which];
+	int number = 0, status;
+
+	if (c->broken)
+		return -EPIPE;
+	status = receive_answer(c->fd[which], 0, &a);
+	c->looked[which] = a;
+	if (status == -ETIMEDOUT)
+		return -EAGAIN;
+	c->looks[which] = false;
+	c->looked[which] = NULL;
+	if (!status)
+		status = take_errno(a, &number, err_text);
+	if (!status && (number || (which == LANE_CONTROL && !has_version(a->text))))
+		status = -EPROTO;
+	c->broken = status != 0;
+	if (status)
+		wipe_answer(a);
+	else
+		*ret = a->text;
+	return status;
 }
 
 bool lane_client_usable(const struct lane_client *c)
@@ -263,26 +354,23 @@ static int connect_to(const char *path)
 	return err;
 }
 
-static int check_version(struct lane_client *c)
+static int connect_both(struct lane_client *c, const char *uapi_path, const char *control_path,
+			bool *ret_uapi_only)
 {
-	char err_text[LANE_CLIENT_ERR_LEN], *answer, *key, *value;
-	struct lane_lines lines;
-	uint64_t version = 0;
-	int err = lane_client_ask(c, LANE_CONTROL, "get=1\n", &answer, err_text);
+	int err = c->fd[LANE_UAPI] = connect_to(uapi_path);
 
-	if (err)
-		return c->broken ? err : -EPROTO;
-	lines.next = answer;
-	while (!version && lane_lines_next(&lines, &key, &value)) {
-		if (!strcmp(key, "version") && !lane_value_number(value, UINT32_MAX, &version))
-			break;
+	if (err < 0)
+		return err;
+	err = c->fd[LANE_CONTROL] = connect_to(control_path);
+	if (err == -ENOENT || err == -ECONNREFUSED) {
+		*ret_uapi_only = true;
+		err = -ENOENT;
 	}
-	lane_answer_free(answer);
-	return version == GRAMMAR_VERSION ? 0 : -EPROTO;
+	return err < 0 ? err : 0;
 }
 
-int lane_client_open_at(const char *uapi_path, const char *control_path, int timeout_ms,
-			struct lane_client **ret, bool *ret_uapi_only)
+int lane_client_connect_at(const char *uapi_path, const char *control_path, int timeout_ms,
+			   struct lane_client **ret, bool *ret_uapi_only)
 {
 	struct lane_client *c = malloc(sizeof(*c));
 	int err;
@@ -291,17 +379,8 @@ int lane_client_open_at(const char *uapi_path, const char *control_path, int tim
 	if (!c)
 		return -ENOMEM;
 	*c = (struct lane_client){.fd = {-1, -1}, .timeout_ms = timeout_ms};
-	err = c->fd[LANE_UAPI] = connect_to(uapi_path);
-	if (err >= 0) {
-		err = c->fd[LANE_CONTROL] = connect_to(control_path);
-		if (err == -ENOENT || err == -ECONNREFUSED) {
-			*ret_uapi_only = true;
-			err = -ENOENT;
-		}
-	}
-	if (err >= 0)
-		err = check_version(c);
-	if (err < 0) {
+	err = connect_both(c, uapi_path, control_path, ret_uapi_only);
+	if (err) {
 		lane_client_close(c);
 		return err;
 	}
@@ -309,31 +388,86 @@ int lane_client_open_at(const char *uapi_path, const char *control_path, int tim
 	return 0;
 }
 
+static int check_version(struct lane_client *c)
+{
+	int err = lane_client_look(c, LANE_CONTROL);
+	char *answer;
+
+	while (!err) {
+		err = lane_client_look_more(c, LANE_CONTROL, &answer);
+		if (!err) {
+			lane_answer_free(answer);
+			return 0;
+		}
+		if (err == -EAGAIN)
+			err = wait_for(c->fd[LANE_CONTROL], POLLIN, c->timeout_ms);
+	}
+	return err;
+}
+
+int lane_client_open_at(const char *uapi_path, const char *control_path, int timeout_ms,
+			struct lane_client **ret, bool *ret_uapi_only)
+{
+	struct lane_client *c;
+	int err = lane_client_connect_at(uapi_path, control_path, timeout_ms, &c, ret_uapi_only);
+
+	if (err)
+		return err;
+	err = check_version(c);
+	if (err) {
+		lane_client_close(c);
+		return err;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* By name */
+
+enum { PATH_LEN = sizeof(((struct sockaddr_un *)0)->sun_path) };
+
+static int find_paths(const char *ifname, char uapi[PATH_LEN], char control[PATH_LEN])
+{
+	if (snprintf(uapi, PATH_LEN, "/var/run/wireguard/%s.sock", ifname) >= PATH_LEN ||
+	    snprintf(control, PATH_LEN, "/var/run/sealane/%s.sock", ifname) >= PATH_LEN)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
 int lane_client_open(const char *ifname, struct lane_client **ret, bool *ret_uapi_only)
 {
-	char uapi[sizeof(((struct sockaddr_un *)0)->sun_path)], control[sizeof(uapi)];
+	char uapi[PATH_LEN], control[PATH_LEN];
+	int err = find_paths(ifname, uapi, control);
 
 	*ret_uapi_only = false;
-	if ((size_t)snprintf(uapi, sizeof(uapi), "/var/run/wireguard/%s.sock", ifname) >=
-		    sizeof(uapi) ||
-	    (size_t)snprintf(control, sizeof(control), "/var/run/sealane/%s.sock", ifname) >=
-		    sizeof(control))
-		return -ENAMETOOLONG;
-	return lane_client_open_at(uapi, control, LANE_CLIENT_TIMEOUT_MS, ret, ret_uapi_only);
+	return err ? err
+		   : lane_client_open_at(uapi, control, LANE_CLIENT_TIMEOUT_MS, ret, ret_uapi_only);
+}
+
+int lane_client_connect(const char *ifname, struct lane_client **ret, bool *ret_uapi_only)
+{
+	char uapi[PATH_LEN], control[PATH_LEN];
+	int err = find_paths(ifname, uapi, control);
+
+	*ret_uapi_only = false;
+	return err ? err
+		   : lane_client_connect_at(uapi, control, LANE_CLIENT_TIMEOUT_MS, ret,
+					    ret_uapi_only);
 }
 
 void lane_client_close(struct lane_client *c)
 {
 	if (!c)
 		return;
-	for (int i = 0; i < N_SOCKETS; i++) {
+	for (int i = 0; i < LANE_SOCKETS; i++) {
 		if (c->fd[i] >= 0)
 			close(c->fd[i]);
+		wipe_answer(c->looked[i]);
 	}
 	free(c);
 }
 
-int lane_client_watch_fd(const struct lane_client *c)
+int lane_client_fd(const struct lane_client *c, enum lane_socket which)
 {
-	return c->fd[LANE_CONTROL];
+	return c->fd[which];
 }

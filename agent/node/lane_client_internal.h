@@ -7,8 +7,10 @@
 
 struct lane_client;
 
-/* As lane_client_open(); also -ENAMETOOLONG. */
+/* As lane_client_open() and lane_client_connect(); also -ENAMETOOLONG. */
 int lane_client_open_at(const char *uapi_path, const char *control_path, int timeout_ms,
 			struct lane_client **ret, bool *ret_uapi_only);
+int lane_client_connect_at(const char *uapi_path, const char *control_path, int timeout_ms,
+			   struct lane_client **ret, bool *ret_uapi_only);
 
 #endif

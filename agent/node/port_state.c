@@ -356,26 +356,22 @@ static void want_config(struct port_state *s, const struct desired_overlay *o)
 	s->learned_limit = config->fdb_limit;
 }
 
-int port_state_want(const struct desired_overlay *o, struct port_state *ret, size_t *ret_left_out)
+int port_state_want(const struct desired_overlay *o, struct port_state *ret)
 {
+	const bool floods = desired_floods(o);
 	struct port_state s = {0};
 	int err = 0;
 
 	want_config(&s, o);
 	for (size_t i = 0; !err && i < o->n_stations; i++) {
 		if (o->stations[i].vtep.len)
-			err = want_station(&s, &o->stations[i], o->config->flood);
+			err = want_station(&s, &o->stations[i], floods);
 	}
 	if (err) {
 		port_state_done(&s);
 		return err;
 	}
 	sort_tables(&s);
-	*ret_left_out = 0;
-	if (s.n_flood > PORT_FLOOD_MAX) {
-		*ret_left_out = s.n_flood - PORT_FLOOD_MAX;
-		s.n_flood = PORT_FLOOD_MAX;
-	}
 	*ret = s;
 	return 0;
 }

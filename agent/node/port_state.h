@@ -13,8 +13,6 @@
 
 struct desired_overlay;
 
-enum { PORT_FLOOD_MAX = 1024 }; /* sealaned(8), flood */
-
 struct port_fdb_entry {
 	uint8_t mac[6];
 	struct ip_addr vtep;
@@ -60,9 +58,8 @@ void port_list_done(struct port_list *list); /* and zeroes */
 /* NULL: no such port. */
 const struct port_state *port_list_find(const struct port_list *list, const char *name);
 
-/* @o as a port. More VTEPs to flood to than a port can have: *ret_left_out of them are
- * not in it. 0 or -ENOMEM. */
-int port_state_want(const struct desired_overlay *o, struct port_state *ret, size_t *ret_left_out);
+/* @o as a port. 0 or -ENOMEM. */
+int port_state_want(const struct desired_overlay *o, struct port_state *ret);
 void port_state_done(struct port_state *s); /* and zeroes */
 
 #endif

@@ -22,6 +22,10 @@ static const struct reconcile_times default_times = {
 	.fault_retry = RECONCILE_FAULT_RETRY_MS,
 	.fault_retry_max = RECONCILE_FAULT_RETRY_MAX_MS,
 };
+static const struct reconcile_lane_times default_lane_times = {
+	.answer = RECONCILE_LANE_ANSWER_MS,
+	.pulse = RECONCILE_LANE_PULSE_MS,
+};
 
 static void on_pass_timer(uv_timer_t *timer);
 static void on_monitor(uv_poll_t *poll, int status, int events);
@@ -44,6 +48,12 @@ void reconcile_schedule(struct reconcile *r)
 	uv_timer_start(r->pass_timer, on_pass_timer, due - now, 0);
 }
 
+void reconcile_want_pass(struct reconcile *r)
+{
+	r->asap = true;
+	reconcile_schedule(r);
+}
+
 /* Faults may be somebody else's to mend: soon again at first, then ever less often. */
 static void plan_retry(struct reconcile *r, uint64_t now)
 {
@@ -58,12 +68,24 @@ static void plan_retry(struct reconcile *r, uint64_t now)
 	r->retry_ms = min_u64(2 * r->retry_ms, t->fault_retry_max);
 }
 
+/* Nothing is begun with a lane of which it is not known that it answers now. */
+static bool waits_for_lane(struct reconcile *r)
+{
+	const bool is_looking = reconcile_lane_is_looking(r);
+
+	r->pass_waits = (is_looking || !r->looked) && reconcile_lane_look(r, false);
+	return r->pass_waits;
+}
+
 static void on_pass_timer(uv_timer_t *timer)
 {
 	struct reconcile *r = timer->data;
 	const uint64_t begin = uv_now(r->args.loop);
 	uint64_t now;
 
+	if (waits_for_lane(r))
+		return;
+	r->looked = false;
 	r->asap = false;
 	reconcile_pass_run(r);
 	now = uv_now(r->args.loop);
@@ -83,6 +105,8 @@ static void on_event(const struct monitor_event *ev, void *arg)
 
 	if (ev->kind == MONITOR_OVERRUN)
 		r->state.n_overruns++;
+	if (ev->kind == MONITOR_NEIGH && !r->ops->watch_wants_pass(r->watch, ev))
+		return;
 	event_gate_event(&r->gate, uv_now(r->args.loop));
 }
 
@@ -135,6 +159,9 @@ int reconcile_start(const struct reconcile_args *args, const struct config *conf
 	r->args = *args;
 	if (!memcmp(&args->times, &none, sizeof(none)))
 		r->args.times = default_times;
+	if (!args->lane_times.answer)
+		r->args.lane_times = default_lane_times;
+	TAILQ_INIT(&r->waiters);
 	r->ops = args->ops;
 	r->config = config;
 	memcpy(r->facts.private_key, args->private_key, NODE_KEY_LEN);
@@ -173,6 +200,7 @@ void reconcile_stop(struct reconcile *r)
 		r->ops->monitor_close(r->monitor);
 	nl_close(r->nl);
 	reconcile_pass_forget(r);
+	r->ops->watch_free(r->watch);
 	if (r->memory)
 		r->ops->memory_free(r->memory);
 	free_members(r->members, r->n_members);
@@ -227,9 +255,4 @@ const struct reconcile_state *reconcile_state(const struct reconcile *r)
 const struct desired *reconcile_desired(const struct reconcile *r)
 {
 	return r->desired;
-}
-
-struct lane_client *reconcile_lane(const struct reconcile *r)
-{
-	return r->lane;
 }

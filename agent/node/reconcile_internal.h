@@ -6,8 +6,16 @@
 
 #include "desired.h"
 #include "event_gate.h"
+#include "lane_waiter.h"
 #include "reconcile.h"
 #include "told.h"
+
+/* One of the client's sockets. */
+struct lane_watch {
+	struct reconcile *r;
+	enum lane_socket which;
+	uv_poll_t *poll;
+};
 
 struct reconcile {
 	struct reconcile_args args;
@@ -25,9 +33,15 @@ struct reconcile {
 	struct desired_facts facts;
 	struct nl *nl;
 
-	struct lane_client *lane; /* NULL: none */
-	uv_poll_t *lane_poll;
-	uv_timer_t *lane_timer; /* runs while there is none */
+	struct lane_client *client; /* connected; NULL: no lane */
+	struct lane_client *lane;   /* the same, and it answers; else NULL */
+	struct lane_watch lane_watches[LANE_SOCKETS];
+	bool looking[LANE_SOCKETS]; /* an answer is awaited; by enum lane_socket */
+	bool client_answered;	    /* at least once */
+	uv_timer_t *lane_timer; /* to look for it, at it, or to give up waiting for its answer */
+	struct lane_waiters waiters;
+	char *news[LANE_SOCKETS]; /* what came for them, until the look is over */
+	bool pass_waits, looked;  /* for the end of a look; it may begin */
 	struct sync_lane_memory *memory;
 	unsigned n_uapi_only; /* in a row */
 	bool had_lane;
@@ -35,6 +49,7 @@ struct reconcile {
 	struct monitor *monitor;
 	uv_poll_t *monitor_poll;
 	struct event_gate gate;
+	struct station_watch *watch; /* NULL before the first pass */
 
 	uv_timer_t *pass_timer;
 	bool asap; /* a pass is wanted at once */
@@ -46,6 +61,8 @@ struct reconcile {
 /* reconcile.c: the pass timer after any of its reasons changed. */
 void reconcile_schedule(struct reconcile *r);
 
+void reconcile_want_pass(struct reconcile *r); /* at once */
+
 /* reconcile_pass.c: compares and changes; state and log know of it then. */
 void reconcile_pass_run(struct reconcile *r);
 /* Of what the last pass was for. */
@@ -54,5 +71,20 @@ void reconcile_pass_forget(struct reconcile *r);
 /* reconcile_lane.c */
 void reconcile_lane_seek(struct reconcile *r);
 void reconcile_lane_stop(struct reconcile *r);
+/* Logs why there is no lane, once per reason, which goes on after its name. */
+void reconcile_lane_tell(struct reconcile *r, bool is_fault, const char *reason);
+/* Whether somebody holds its sockets, and does not answer. */
+void reconcile_lane_owned(struct reconcile *r, bool owned, bool silent);
+void reconcile_lane_answers(struct reconcile *r); /* the client does */
+
+/* reconcile_look.c. Takes the client, in any case. 0 or -errno, then it is closed. */
+int reconcile_lane_watch(struct reconcile *r, struct lane_client *client);
+void reconcile_lane_unwatch(struct reconcile *r); /* closes the client, if there is one */
+/* Asks for an answer on the control socket, or on both. False: there is nobody to answer. */
+bool reconcile_lane_look(struct reconcile *r, bool at_both);
+bool reconcile_lane_is_looking(const struct reconcile *r);
+/* All who wait for an answer go on. */
+void reconcile_lane_looked(struct reconcile *r);
+void reconcile_lane_timer(struct reconcile *r, uint64_t delay_ms);
 
 #endif

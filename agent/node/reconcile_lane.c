@@ -2,33 +2,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "log.h"
 #include "loop.h"
 #include "reconcile_internal.h"
 
-enum {
-	/* A lane that starts or ends has one of its sockets for a moment. */
-	UAPI_ONLY_BELIEVED = 5,
-	/* Of the time, the part that goes into looking where somebody answers, but not as a
-	 * lane does, which may take seconds. */
-	SEEK_SHARE = 10,
-};
-
-static void want_pass(struct reconcile *r)
-{
-	r->asap = true;
-	reconcile_schedule(r);
-}
+/* A lane that starts or ends has one of its sockets for a moment. */
+enum { UAPI_ONLY_BELIEVED = 5 };
 
 static void set_reason(struct reconcile *r, const char *reason)
 {
 	snprintf(r->state.lane_reason, sizeof(r->state.lane_reason), "%s", reason);
 }
 
-/* Once per reason, which goes on after the lane's name. */
-static void tell_reason(struct reconcile *r, bool is_fault, const char *reason)
+void reconcile_lane_tell(struct reconcile *r, bool is_fault, const char *reason)
 {
 	if (!strcmp(r->state.lane_reason, reason))
 		return;
@@ -44,72 +31,68 @@ static void tell_error(struct reconcile *r, int err)
 	char reason[LANE_REASON_LEN];
 
 	snprintf(reason, sizeof(reason), "cannot be asked: %s", strerror(-err));
-	tell_reason(r, true, reason);
+	reconcile_lane_tell(r, true, reason);
 }
 
-/* The other end never speaks first: whatever comes is the end. */
-static void on_lane_readable(uv_poll_t *poll, int status, int events)
+void reconcile_lane_owned(struct reconcile *r, bool owned, bool silent)
 {
-	struct reconcile *r = poll->data;
-	char byte;
-	ssize_t len = recv(r->ops->lane_watch_fd(r->lane), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	const bool changes = r->state.lane_owned != owned;
 
-	(void)events;
-	if (len < 0 && (errno == EAGAIN || errno == EINTR) && status >= 0)
-		return;
-	reconcile_lane_lost(r, len > 0 ? -EPROTO : -EPIPE);
+	r->state.lane_owned = owned;
+	r->state.lane_silent = silent;
+	if (changes && r->args.on_lane)
+		r->args.on_lane(r->args.ctx);
 }
 
-static void on_lane_timer(uv_timer_t *timer)
+static void tell_end(struct reconcile *r)
 {
-	reconcile_lane_seek(timer->data);
-}
-
-static void drop_lane(struct reconcile *r)
-{
-	loop_poll_free(&r->lane_poll);
-	if (r->lane)
-		r->ops->lane_close(r->lane);
-	r->lane = NULL;
-	r->state.lane_there = false;
+	if (r->had_lane)
+		reconcile_lane_tell(r, r->client_answered, "has ended");
+	else
+		reconcile_lane_tell(r, false, "is awaited");
 }
 
 void reconcile_lane_lost(struct reconcile *r, int err)
 {
-	if (!r->lane)
+	const bool was_there = r->client_answered || r->state.lane_silent;
+
+	if (!r->client)
 		return;
-	drop_lane(r);
+	reconcile_lane_unwatch(r);
 	if (err == -EPIPE)
-		tell_reason(r, true, "has ended");
+		tell_end(r);
+	else if (err == -ETIMEDOUT)
+		reconcile_lane_tell(r, true, "does not answer");
 	else
 		tell_error(r, err);
-	uv_timer_start(r->lane_timer, on_lane_timer, r->args.times.lane_retry, 0);
+	/* All but one that has ended may be there still, which the next search tells. */
+	reconcile_lane_owned(r, err != -EPIPE, err == -ETIMEDOUT);
+	reconcile_lane_timer(r, r->args.times.lane_retry);
 	/* Its device may be gone: what is behind it must be unreachable and not open. A
 	 * pass that runs looks after that itself. */
-	r->asap = r->asap || !r->in_pass;
+	r->asap = r->asap || (was_there && !r->in_pass);
 	reconcile_schedule(r);
+	reconcile_lane_looked(r);
 }
 
-static int take_lane(struct reconcile *r, struct lane_client *lane)
+void reconcile_lane_answers(struct reconcile *r)
 {
-	int err = loop_poll_new(r->args.loop, r->ops->lane_watch_fd(lane), on_lane_readable, r,
-				&r->lane_poll);
-
-	if (err) {
-		r->ops->lane_close(lane);
-		return err;
-	}
-	r->lane = lane;
+	if (r->lane)
+		return;
+	r->lane = r->client;
 	r->state.lane_there = true;
 	r->state.lane_uapi_only = false;
+	r->state.synced = false; /* what it has been given so far is nothing */
 	r->n_uapi_only = 0;
-	if (r->had_lane)
+	if (r->had_lane && !r->client_answered)
 		r->state.n_lane_returns++;
 	r->had_lane = true;
 	set_reason(r, "");
-	log_info("lane %s answers", r->config->lane.interface);
-	want_pass(r);
-	return 0;
+	log_info("lane %s answers%s", r->config->lane.interface,
+		 r->client_answered ? " again" : "");
+	r->client_answered = true;
+	reconcile_lane_owned(r, true, false);
+	reconcile_want_pass(r);
 }
 
 static void explain(struct reconcile *r, int err, bool uapi_only)
@@ -119,40 +102,44 @@ static void explain(struct reconcile *r, int err, bool uapi_only)
 	r->n_uapi_only = uapi_only ? r->n_uapi_only + 1 : 0;
 	r->state.lane_uapi_only = r->n_uapi_only >= UAPI_ONLY_BELIEVED;
 	if (r->state.lane_uapi_only != was_believed)
-		want_pass(r); /* after which the agent looks at the state */
+		reconcile_want_pass(r); /* after which the agent looks at the state */
 	if (r->state.lane_uapi_only)
-		tell_reason(r, true,
-			    "is none: wireguard-go or an older sealaned answers; ports are not "
-			    "possible");
+		reconcile_lane_tell(
+			r, true,
+			"is none: wireguard-go or an older sealaned answers; ports are not "
+			"possible");
 	else if (!uapi_only && (err == -ENOENT || err == -ECONNREFUSED))
 		/* After one that ended it need not be said again. */
-		tell_reason(r, false, r->had_lane ? "has ended" : "is awaited");
+		reconcile_lane_tell(r, false, r->had_lane ? "has ended" : "is awaited");
+	else if (err == -EAGAIN)
+		reconcile_lane_tell(r, true, "does not answer");
 	else if (!uapi_only)
 		tell_error(r, err);
 }
 
 void reconcile_lane_seek(struct reconcile *r)
 {
-	const uint64_t begin_ms = uv_hrtime() / 1000000;
-	struct lane_client *lane;
+	struct lane_client *client;
 	bool uapi_only = false;
-	uint64_t delay_ms;
-	int err = r->ops->lane_open(r->config->lane.interface, &lane, &uapi_only);
+	int err = r->ops->lane_connect(r->config->lane.interface, &client, &uapi_only);
 
 	if (!err)
-		err = take_lane(r, lane);
-	if (!err)
+		err = reconcile_lane_watch(r, client);
+	if (!err) {
+		reconcile_lane_owned(r, true, r->state.lane_silent);
 		return;
+	}
+	reconcile_lane_owned(r, err == -EAGAIN, err == -EAGAIN);
 	explain(r, err, uapi_only);
-	uv_update_time(r->args.loop);
-	delay_ms = SEEK_SHARE * (uv_hrtime() / 1000000 - begin_ms);
-	if (delay_ms < r->args.times.lane_retry)
-		delay_ms = r->args.times.lane_retry;
-	uv_timer_start(r->lane_timer, on_lane_timer, delay_ms, 0);
+	reconcile_lane_timer(r, r->args.times.lane_retry);
 }
 
 void reconcile_lane_stop(struct reconcile *r)
 {
-	drop_lane(r);
+	struct lane_waiter *waiter;
+
+	reconcile_lane_unwatch(r);
 	loop_timer_free(&r->lane_timer);
+	while ((waiter = TAILQ_FIRST(&r->waiters)))
+		reconcile_lane_forget(r, waiter);
 }

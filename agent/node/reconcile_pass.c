@@ -107,10 +107,12 @@ static void lane_did(struct reconcile *r, int err)
 
 static void add(struct reconcile *r, struct report *report)
 {
+	r->ops->make_way(r->nl, r->desired, report);
 	if (r->lane)
 		lane_did(r, r->ops->lane_add(r->lane, r->desired, r->memory, report));
 	if (r->lane)
 		lane_did(r, r->ops->ports_add(r->lane, r->desired, report));
+	report->lane_away = !r->lane;
 	for (int i = 0; i < RECONCILE_STAGES; i++)
 		r->ops->kernel[i].add(r->nl, r->desired, report);
 }
@@ -123,6 +125,20 @@ static void take_away(struct reconcile *r, struct report *report)
 		lane_did(r, r->ops->ports_remove(r->lane, r->desired, report));
 	if (r->lane)
 		lane_did(r, r->ops->lane_remove(r->lane, r->desired, r->memory, report));
+}
+
+/* What others change from now on is seen by it. */
+static void watch(struct reconcile *r, struct report *report)
+{
+	struct station_watch *now;
+	int err = r->ops->watch_new(r->nl, r->desired, &now);
+
+	if (err) {
+		report_fault(report, err, "cannot watch the neighbours");
+		return;
+	}
+	r->ops->watch_free(r->watch);
+	r->watch = now;
 }
 
 static void tell_conflict(const char *line)
@@ -165,11 +181,11 @@ static void note(struct reconcile *r, const struct report *report, uint64_t took
 {
 	struct reconcile_state *s = &r->state;
 
-	s->synced = !report->failed;
+	s->synced = !report->failed && !report->awaited;
 	s->pass_ms = uv_now(r->args.loop);
 	if (s->synced)
 		s->synced_ms = s->pass_ms;
-	else
+	if (report->failed)
 		s->n_failed_passes++;
 	s->n_passes++;
 	s->n_added += report->added;
@@ -194,6 +210,7 @@ void reconcile_pass_run(struct reconcile *r)
 	if (r->desired) {
 		add(r, &report);
 		take_away(r, &report);
+		watch(r, &report);
 	}
 	r->in_pass = false;
 	uv_update_time(r->args.loop);

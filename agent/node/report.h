@@ -3,6 +3,7 @@
 #ifndef SEALANE_NODE_REPORT_H
 #define SEALANE_NODE_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { REPORT_TEXT_LEN = 256, REPORT_FAULTS_MAX = 16 };
@@ -10,6 +11,9 @@ enum { REPORT_TEXT_LEN = 256, REPORT_FAULTS_MAX = 16 };
 struct report {
 	unsigned added, changed, removed;
 	unsigned failed;
+	/* There is no lane now: its devices are awaited, and not missed. The pass sets it. */
+	bool lane_away;
+	unsigned awaited; /* things that come by themselves: no faults, but not done either */
 	/* The first few failures in words: "route 10.244.2.0/24 via 10.10.0.2 dev ov0:
 	 * Network is unreachable". */
 	char faults[REPORT_FAULTS_MAX][REPORT_TEXT_LEN];

@@ -16,6 +16,7 @@
 #include "lane_client.h"
 
 struct config;
+struct lane_waiter;
 struct reconcile;
 
 #define STATUS_SOCKET "/run/sealane/agent.sock"
@@ -34,8 +35,12 @@ struct status_source {
 	const struct config *(*config)(void *ctx);
 	struct reconcile *(*reconcile)(void *ctx);
 	const struct status_agent *(*agent)(void *ctx);
-	/* A get of the lane: 0 after @take had the answer, which it may take apart in place
-	 * and must not keep; or -errno (-ENOTCONN: no lane). */
+	/* Has the lane tell news without waiting for it, and calls the waiter when they are
+	 * there or cannot be had, which may be at once; reconcile_lane_refresh(). */
+	void (*refresh)(void *ctx, struct lane_waiter *waiter);
+	void (*forget)(void *ctx, struct lane_waiter *waiter); /* it is not called any more */
+	/* Such news, while a waiter is being called: 0 after @take had them, which it may take
+	 * apart in place and must not keep; or -ENOTCONN (no lane that answers), -ENOMEM. */
 	int (*ask_lane)(void *ctx, enum lane_socket which, void (*take)(char *answer, void *arg),
 			void *arg);
 	void *ctx;
@@ -44,10 +49,10 @@ struct status_source {
 enum { STATUS_REASON_LEN = 384 };
 /* Is the lane there, and all as it should be? If not, why, in @reason. */
 bool status_ready(const struct status_source *source, char reason[STATUS_REASON_LEN]);
-/* The document, malloc'd; NULL: no memory. Asks the lane. sealane-agent(8) describes its
- * keys. */
+/* The document, malloc'd; NULL: no memory. To be made by a waiter. sealane-agent(8) describes
+ * its keys. */
 char *status_json(const struct status_source *source);
-/* The text, malloc'd; NULL: no memory. Asks the lane. */
+/* The text, malloc'd; NULL: no memory. To be made by a waiter. */
 char *status_metrics(const struct status_source *source);
 
 /* At most STATUS_CLIENTS_MAX readers at a time, each for STATUS_PATIENCE_MS. */
@@ -60,8 +65,18 @@ int status_server_start(uv_loop_t *loop, const char *path, const struct status_s
 /* NULL is fine. Removes the socket, if it is still ours. */
 void status_server_stop(struct status_server *s);
 
-/* Metrics are made anew after so long: readers cannot keep agent and lane busy. */
-enum { HTTP_METRICS_KEPT_MS = 250, HTTP_CONNECTIONS_MAX = 32, HTTP_PATIENCE_S = 10 };
+/*
+ * Metrics are made anew after so long: readers cannot keep agent and lane busy. A connection
+ * ends if no request of its comes and is answered in HTTP_PATIENCE_MS, however busily it does
+ * so, and if there are HTTP_CONNECTIONS_MAX the one that did nothing for longest makes room for
+ * the next. At most HTTP_WAITING_MAX of them wait for the lane at a time.
+ */
+enum {
+	HTTP_METRICS_KEPT_MS = 250,
+	HTTP_CONNECTIONS_MAX = 64,
+	HTTP_WAITING_MAX = 32,
+	HTTP_PATIENCE_MS = 10000,
+};
 struct http_server;
 struct sockaddr_storage;
 /* libmicrohttpd without threads, its descriptor on @loop. 0 or -errno (-EADDRINUSE). */

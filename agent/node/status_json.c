@@ -198,6 +198,7 @@ static void put_lane(json_t *root, const struct status_source *source,
 
 	put(lane, "interface", text(source->config(source->ctx)->lane.interface));
 	put(lane, "there", json_boolean(s && s->lane_there));
+	put(lane, "silent", json_boolean(s && s->lane_silent));
 	put(lane, "uapi_only", json_boolean(s && s->lane_uapi_only));
 	put(lane, "reason", text_or_null(s ? s->lane_reason : NULL));
 	put(lane, "pid", pid ? json_integer(pid) : json_null());
@@ -288,8 +289,6 @@ char *status_json(const struct status_source *source)
 	put_agent(root, source);
 	if (s)
 		put_state(root, s);
-	/* Asking may find the lane gone, of which no part of the document is to know more
-	 * than another: only flags of the state change, what is desired stays. */
 	put_lane(root, source, s);
 	put_conflicts(root, r ? reconcile_desired(r) : NULL);
 	put_desired(root, source, r ? reconcile_desired(r) : NULL);

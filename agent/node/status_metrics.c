@@ -64,6 +64,8 @@ static void put_passes(const struct reconcile_state *s, FILE *out)
 		       "Claims of nodes that lost against another's.", s->n_conflicts);
 	metrics_single(out, "sealane_agent_event_overruns_total", "counter",
 		       "Times that the kernel's events were lost.", s->n_overruns);
+	metrics_single(out, "sealane_lane_silent", "gauge",
+		       "Whether the lane's sockets are there but nobody answers.", s->lane_silent);
 	metrics_single(out, "sealane_agent_lane_returns_total", "counter",
 		       "Times that the lane was back after it had gone.", s->n_lane_returns);
 	put_changes(s, out);

@@ -16,6 +16,9 @@ bool status_ready(const struct status_source *source, char reason[STATUS_REASON_
 		snprintf(reason, STATUS_REASON_LEN, "lane %s %s",
 			 source->config(source->ctx)->lane.interface,
 			 *s->lane_reason ? s->lane_reason : "is awaited");
+	else if (!s->synced && !s->last.failed)
+		snprintf(reason, STATUS_REASON_LEN, "lane %s is not provided yet",
+			 source->config(source->ctx)->lane.interface);
 	else if (!s->synced)
 		snprintf(reason, STATUS_REASON_LEN, "%u things could not be done; the first: %s",
 			 s->last.failed, s->last.faults[0]);

@@ -5,16 +5,19 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "lane_waiter.h"
 #include "log.h"
 #include "loop.h"
 #include "status.h"
 #include "status_socket.h"
 
-/* One reader. It gets the document and the end, whatever it says. */
+/* One reader. It gets the document, when the lane has told its part or is not expected to
+ * any more, and the end, whatever it says. */
 struct client {
 	uv_pipe_t pipe;
 	uv_write_t write;
 	uv_timer_t *patience;
+	struct lane_waiter waiter;
 	struct status_server *server; /* NULL: it is gone */
 	char *document;
 	TAILQ_ENTRY(client) entry;
@@ -41,6 +44,8 @@ static void end_client(struct client *c)
 {
 	if (!c->server)
 		return;
+	if (c->waiter.waits)
+		c->server->source->forget(c->server->source->ctx, &c->waiter);
 	TAILQ_REMOVE(&c->server->clients, c, entry);
 	c->server->n_clients--;
 	c->server = NULL;
@@ -71,6 +76,12 @@ static int send_document(struct client *c)
 	return uv_write(&c->write, (uv_stream_t *)&c->pipe, &buf, 1, on_written);
 }
 
+static void on_told(void *ctx)
+{
+	if (send_document(ctx))
+		end_client(ctx);
+}
+
 /* From here on end_client() is its end. NULL: no memory. */
 static struct client *new_client(struct status_server *s)
 {
@@ -85,6 +96,8 @@ static struct client *new_client(struct status_server *s)
 		return NULL;
 	}
 	c->pipe.data = c;
+	c->waiter.told = on_told;
+	c->waiter.ctx = c;
 	c->server = s;
 	TAILQ_INSERT_TAIL(&s->clients, c, entry);
 	s->n_clients++;
@@ -100,9 +113,10 @@ static void on_connection(uv_stream_t *stream, int status)
 		return;
 	uv_timer_start(c->patience, on_patience_over, STATUS_PATIENCE_MS, 0);
 	/* One too many is accepted, too, for it would wait for ever otherwise. */
-	if (uv_accept(stream, (uv_stream_t *)&c->pipe) || s->n_clients > STATUS_CLIENTS_MAX ||
-	    send_document(c))
+	if (uv_accept(stream, (uv_stream_t *)&c->pipe) || s->n_clients > STATUS_CLIENTS_MAX)
 		end_client(c);
+	else
+		s->source->refresh(s->source->ctx, &c->waiter);
 }
 
 static void free_handle(uv_handle_t *h)

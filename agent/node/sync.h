@@ -41,10 +41,20 @@ int sync_lane_remove(struct lane_client *c, const struct desired *d,
 int sync_ports_add(struct lane_client *c, const struct desired *d, struct report *r);
 int sync_ports_remove(struct lane_client *c, const struct desired *d, struct report *r);
 
+/* sync_encap.c: which UDP ports the overlays have, of which the lane is told. Part of
+ * sync_ports_add(). 0, or the error that made the connection useless. */
+int sync_encap(struct lane_client *c, const struct desired *d, struct report *r);
+
+/* sync_names.c: our overlay devices that somebody renamed have their names again. */
+void sync_names_keep(struct nl *nl, const struct desired *d, struct report *r);
+
 /* sync_devices.c: the lane's device (up, MTU), kernel tunnel devices (made, found
  * again, made again if they differ, taken away), MTU, MAC, being up, superpacket
  * limits; ports' devices up and MTU. */
 void sync_devices_add(struct nl *nl, const struct desired *d, struct report *r);
+/* What of the devices that sync_devices_remove() would take away, or _add() make again,
+ * keeps another from being made: before ports and devices are. */
+void sync_devices_make_way(struct nl *nl, const struct desired *d, struct report *r);
 void sync_devices_remove(struct nl *nl, const struct desired *d, struct report *r);
 
 /* sync_addresses.c */

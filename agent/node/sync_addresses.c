@@ -7,6 +7,7 @@
 #include "overlay/address.h"
 #include "overlay/owner.h"
 #include "report.h"
+#include "sync_ipv6.h"
 #include "sync_kernel.h"
 
 /* Struct address in order: those that are wanted, and those that are there. */
@@ -108,7 +109,7 @@ static void make_room(struct nl *nl, const struct state *s, const struct address
 static void add_address(struct nl *nl, const struct state *s, const struct address *want,
 			struct report *r)
 {
-	char text[128];
+	char text[128], why[SYNC_IPV6_WHY_LEN] = "";
 	int err;
 
 	make_room(nl, s, want);
@@ -116,6 +117,8 @@ static void add_address(struct nl *nl, const struct state *s, const struct addre
 	format(want, text, sizeof(text));
 	if (!err)
 		report_did(r, &r->added, "added %s", text);
+	else if (want->prefix.addr.len == 16 && sync_ipv6_why(want->ifindex, err, why)[0])
+		report_fault(r, 0, "%s: %s", text, why);
 	else if (err != -EEXIST || want->prefix.addr.len == 16)
 		report_fault(r, err, "%s", text);
 }

@@ -6,6 +6,7 @@
 
 #include "overlay/nl_batch.h"
 #include "report.h"
+#include "sync_ipv6.h"
 
 /* What the answers of one batch are told to. */
 struct applying {
@@ -66,13 +67,16 @@ static bool is_gone(int err)
 
 static void tell(const struct applying *a, const struct sync_change *change, int err)
 {
-	char text[160];
+	char text[160], why[SYNC_IPV6_WHY_LEN] = "";
 
 	if (takes_away(change) && (is_gone(err) || (!err && change->verb == SYNC_MAKE_ROOM)))
 		return;
 	a->kind->describe(change->thing, text, sizeof(text));
+	if (err && a->kind->ipv6_device)
+		sync_ipv6_why(a->kind->ipv6_device(change->thing), err, why);
 	if (err)
-		report_fault(a->r, err, "%s%s", takes_away(change) ? "removing " : "", text);
+		report_fault(a->r, why[0] ? 0 : err, "%s%s%s%s",
+			     takes_away(change) ? "removing " : "", text, why[0] ? ": " : "", why);
 	else if (change->verb == SYNC_ADD)
 		report_did(a->r, &a->r->added, "added %s", text);
 	else if (change->verb == SYNC_CHANGE)

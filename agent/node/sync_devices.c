@@ -33,7 +33,10 @@ static void change_link(struct nl *nl, const struct link_info *is, const struct 
 {
 	int err = link_set(nl, is->ifindex, change);
 
-	if (err)
+	/* It went while it was looked at, of which there will be news. */
+	if (err == -ENODEV)
+		r->awaited++;
+	else if (err)
 		report_fault(r, err, "device %s: %s", is->name, what);
 	else
 		report_did(r, &r->changed, "changed device %s: %s", is->name, what);
@@ -80,7 +83,9 @@ static void mark_lane(struct nl *nl, const struct link_info *lane, struct report
 	if (lane->alias[0])
 		return;
 	err = tunnel_mark_owned(nl, lane->ifindex);
-	if (err)
+	if (err == -ENODEV)
+		r->awaited++;
+	else if (err)
 		report_fault(r, err, "device %s: its mark", lane->name);
 	else
 		report_did(r, &r->changed, "changed device %s: marked as ours", lane->name);
@@ -96,6 +101,10 @@ static void keep_lane(struct nl *nl, const struct desired *d, struct report *r, 
 	if (is_foreign(nl, d->config->lane.interface, r))
 		return;
 	err = link_get(nl, d->config->lane.interface, &lane);
+	if (err == -ENODEV && r->lane_away) {
+		r->awaited++;
+		return;
+	}
 	if (err) {
 		report_fault(r, err, "device %s, the lane's", d->config->lane.interface);
 		return;
@@ -114,72 +123,17 @@ static void keep_port(struct nl *nl, const struct desired_overlay *overlay, stru
 	char text[REPORT_TEXT_LEN];
 	int err;
 
-	if (is_foreign(nl, overlay->config->name, r))
+	err = sync_port_find(nl, overlay->config->name, &link);
+	if (err == -ENODEV && is_foreign(nl, overlay->config->name, r))
 		return;
-	err = link_get(nl, overlay->config->name, &link);
 	if (!err) {
 		sync_link_adjust(nl, &link, &want, r);
 	} else if (err != -ENODEV) {
 		report_fault(r, err, "device %s", overlay->config->name);
-	} else if (r->log) {
-		snprintf(text, sizeof(text), "device %s is not in this network namespace",
+	} else if (!r->lane_away && r->log) {
+		/* Each pass says so: at level debug, for which it must not begin with "device". */
+		snprintf(text, sizeof(text), "not in this network namespace: device %s",
 			 overlay->config->name);
 		r->log(text, r->log_arg);
 	}
-}
-
-/* Removal */
-
-struct owned {
-	int ifindex;
-	char name[IFNAMSIZ], kind[32];
-};
-
-static int keep_owned(int ifindex, const char *name, const char *kind, void *arg)
-{
-	struct owned owned = {.ifindex = ifindex};
-
-	snprintf(owned.name, sizeof(owned.name), "%s", name);
-	snprintf(owned.kind, sizeof(owned.kind), "%s", kind);
-	return sync_list_add(arg, &owned);
-}
-
-/* Others of ours are the lane's: its device and its ports. */
-static bool is_tunnel_kind(const char *kind)
-{
-	return !strcmp(kind, tunnel_type_name(TUNNEL_VXLAN)) ||
-	       !strcmp(kind, tunnel_type_name(TUNNEL_GENEVE)) ||
-	       !strcmp(kind, tunnel_type_name(TUNNEL_BAREUDP));
-}
-
-/* One that has become a port does not need it: it is in the port's way. */
-static bool is_desired(const struct desired *d, const char *name)
-{
-	for (size_t i = 0; i < d->n_overlays; i++) {
-		if (!strcmp(d->overlays[i].config->name, name))
-			return sync_is_tunnel(&d->overlays[i]);
-	}
-	return false;
-}
-
-void sync_devices_remove(struct nl *nl, const struct desired *d, struct report *r)
-{
-	struct sync_list list = {.item_len = sizeof(struct owned)};
-	int err = tunnel_list_owned(nl, keep_owned, &list);
-
-	if (err)
-		report_fault(r, err, "the list of our devices");
-	for (size_t i = 0; !err && i < list.n; i++) {
-		const struct owned *owned = sync_list_at(&list, i);
-		int gone;
-
-		if (!is_tunnel_kind(owned->kind) || is_desired(d, owned->name))
-			continue;
-		gone = link_delete(nl, owned->ifindex);
-		if (!gone)
-			report_did(r, &r->removed, "removed device %s", owned->name);
-		else if (gone != -ENODEV)
-			report_fault(r, gone, "removing device %s", owned->name);
-	}
-	sync_list_done(&list);
 }

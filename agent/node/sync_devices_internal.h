@@ -10,6 +10,7 @@
 struct desired_overlay;
 struct nl;
 struct report;
+struct tunnel;
 
 /* Changes what of @want is not so: MTU, MAC, being up. */
 void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct link_change *want,
@@ -24,6 +25,9 @@ struct sync_lower {
 /* All but the index, which is the caller's. */
 void sync_lower_read(struct nl *nl, struct sync_lower *lower);
 
+/* The device that the overlay, which is no port, is to have. */
+void sync_tunnel_describe(const struct desired_overlay *overlay, int lower_ifindex,
+			  struct tunnel *ret);
 /* Makes, makes again, or adjusts a kernel tunnel device. */
 void sync_tunnel_keep(struct nl *nl, const struct desired_overlay *overlay,
 		      const struct sync_lower *lower, struct report *r);

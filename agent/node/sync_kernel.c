@@ -114,10 +114,16 @@ bool sync_is_tunnel(const struct desired_overlay *overlay)
 int sync_overlay_ifindex(struct nl *nl, const struct desired_overlay *overlay, int *ret)
 {
 	struct tunnel_found found;
+	struct link_info port;
 	int err;
 
-	if (!sync_is_tunnel(overlay))
-		return sync_ifindex(nl, overlay->config->name, ret);
+	if (!sync_is_tunnel(overlay)) {
+		err = sync_port_find(nl, overlay->config->name, &port);
+		if (err && err != -ENODEV)
+			return err;
+		*ret = err ? 0 : port.ifindex;
+		return 0;
+	}
 	err = tunnel_find(nl, overlay->config->name, &found);
 	if (err && err != -ENODEV)
 		return err;

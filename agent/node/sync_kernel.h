@@ -12,6 +12,7 @@
 
 #include "desired.h"
 
+struct link_info;
 struct nl;
 struct nl_batch;
 struct report;
@@ -44,6 +45,8 @@ struct sync_kind {
 	int (*put)(struct nl_batch *b, const void *thing, void *cookie);
 	int (*remove)(struct nl_batch *b, const void *thing, void *cookie);
 	void (*describe)(const void *thing, char *buf, size_t buf_len);
+	/* The device of one of IPv6, else 0; NULL: none is. */
+	int (*ipv6_device)(const void *thing);
 };
 
 struct sync_change {
@@ -66,6 +69,9 @@ int sync_ifindex(struct nl *nl, const char *name, int *ret);
 /* The same of an overlay's device, with 0 also for a kernel tunnel device's name that
  * somebody else has taken. */
 int sync_overlay_ifindex(struct nl *nl, const struct desired_overlay *overlay, int *ret);
+/* The overlay end of port @name, whatever its name is now (sync_names.c). 0; -ENODEV: it is not
+ * in this network namespace; or -errno. */
+int sync_port_find(struct nl *nl, const char *name, struct link_info *ret);
 bool sync_is_tunnel(const struct desired_overlay *overlay); /* the kernel's, no port */
 
 /* False: the member has no known endpoint. */

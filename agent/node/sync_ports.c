@@ -258,17 +258,12 @@ static int add_overlay(const struct pass *p, const struct port_list *list,
 		       const struct desired_overlay *o)
 {
 	struct port_state want;
-	size_t left_out;
-	int err = port_state_want(o, &want, &left_out);
+	int err = port_state_want(o, &want);
 
 	if (err) {
 		report_fault(p->r, err, "port %s", o->config->name);
 		return 0;
 	}
-	if (left_out)
-		report_fault(p->r, 0,
-			     "port %s: a flooding list has at most %d VTEPs: %zu are left out",
-			     o->config->name, PORT_FLOOD_MAX, left_out);
 	if (port_list_find(list, want.name))
 		err = update_port(p, &want);
 	else
@@ -281,8 +276,10 @@ int sync_ports_add(struct lane_client *c, const struct desired *d, struct report
 {
 	const struct pass p = {.client = c, .d = d, .r = r};
 	struct port_list list = {0};
-	int err = fetch(&p, NULL, &list);
+	int err = sync_encap(c, d, r);
 
+	if (!err)
+		err = fetch(&p, NULL, &list);
 	if (err)
 		return lane_client_usable(c) ? 0 : err;
 	err = make_way(&p, &list);

@@ -126,17 +126,20 @@ static bool have_equal(const struct state *s, size_t first, const struct route *
 
 static void describe_route(const void *thing, char *buf, size_t buf_len)
 {
-	char dst[IP_PREFIX_TEXT_LEN], via[IP_ADDR_TEXT_LEN], name[IFNAMSIZ];
+	char dst[IP_PREFIX_TEXT_LEN], via[IP_ADDR_TEXT_LEN], name[IFNAMSIZ], table[24] = "";
 	const struct route *route = thing;
 
 	ip_prefix_format(&route->dst, dst);
+	if (route->table != RT_TABLE_MAIN)
+		snprintf(table, sizeof(table), " table %u", route->table);
 	if (route->unreachable)
-		snprintf(buf, buf_len, "unreachable route %s", dst);
+		snprintf(buf, buf_len, "unreachable route %s%s", dst, table);
 	else if (route->via.len)
-		snprintf(buf, buf_len, "route %s via %s dev %s", dst,
-			 ip_addr_format(&route->via, via), sync_ifname(route->oif, name));
+		snprintf(buf, buf_len, "route %s via %s dev %s%s", dst,
+			 ip_addr_format(&route->via, via), sync_ifname(route->oif, name), table);
 	else
-		snprintf(buf, buf_len, "route %s dev %s", dst, sync_ifname(route->oif, name));
+		snprintf(buf, buf_len, "route %s dev %s%s", dst, sync_ifname(route->oif, name),
+			 table);
 }
 
 static int add_one(const struct state *s, const struct sync_route *wanted,
@@ -216,4 +219,12 @@ static int remove_route(struct nl_batch *b, const void *thing, void *cookie)
 	return route_remove(b, thing, cookie);
 }
 
-static const struct sync_kind route_kind = {put_route, remove_route, describe_route};
+/* A gateway of IPv6 needs it, too, whatever goes by it. */
+static int ipv6_device(const void *thing)
+{
+	const struct route *route = thing;
+
+	return route->dst.addr.len == 16 || route->via.len == 16 ? route->oif : 0;
+}
+
+static const struct sync_kind route_kind = {put_route, remove_route, describe_route, ipv6_device};

@@ -3,10 +3,14 @@
 
 #include <linux/rtnetlink.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
 
 #include "overlay/owner.h"
 #include "report.h"
+#include "special_net.h"
 #include "sync.h"
+#include "sync_rules.h"
 
 /* What the kernel makes of an IPv6 route without a metric. */
 enum { METRIC6 = 1024 };
@@ -17,15 +21,18 @@ struct endpoint {
 };
 
 struct wanting {
+	struct nl *nl;
 	const struct desired *d;
 	struct report *r;	    /* or NULL */
 	struct sync_list endpoints; /* sorted */
 	struct sync_list *routes;
+	/* Of IPv4 and IPv6, the table that the lane's datagrams do not see; 0: none. */
+	uint32_t unmarked[2];
 };
 
 static int gather_endpoints(struct wanting *w);
-static int want_lane(struct wanting *w, struct nl *nl);
-static int want_overlay(struct wanting *w, struct nl *nl, const struct desired_overlay *overlay);
+static int want_lane(struct wanting *w);
+static int want_overlay(struct wanting *w, const struct desired_overlay *overlay);
 
 int sync_route_compare(const void *a, const void *b)
 {
@@ -45,17 +52,23 @@ int sync_routes_want(struct nl *nl, const struct desired *d, struct report *r,
 		     struct sync_list *ret)
 {
 	struct wanting w = {
+		.nl = nl,
 		.d = d,
 		.r = r,
 		.endpoints = {.item_len = sizeof(struct endpoint)},
 		.routes = ret,
 	};
+	const uint32_t mark = d->config->lane.fwmark;
 	int err = gather_endpoints(&w);
 
 	if (!err)
-		err = want_lane(&w, nl);
+		err = sync_unmarked_table(nl, AF_INET, mark, &w.unmarked[0]);
+	if (!err)
+		err = sync_unmarked_table(nl, AF_INET6, mark, &w.unmarked[1]);
+	if (!err)
+		err = want_lane(&w);
 	for (size_t i = 0; !err && i < d->n_overlays; i++)
-		err = want_overlay(&w, nl, &d->overlays[i]);
+		err = want_overlay(&w, &d->overlays[i]);
 	sync_list_done(&w.endpoints);
 	sync_list_sort(ret, sync_route_compare);
 	sync_list_unique(ret, sync_route_compare);
@@ -99,16 +112,32 @@ static const struct endpoint *covered_endpoint(const struct wanting *w, const st
 	return ip_prefix_covers(dst, &host) ? e : NULL;
 }
 
+/* What would make it right. The command comes with what can be known of it. */
+static const char *remedy(const struct wanting *w, const struct ip_prefix *dst, char *buf,
+			  size_t buf_len)
+{
+	const uint32_t mark = w->d->config->lane.fwmark;
+
+	if (mark)
+		snprintf(buf, buf_len, "'ip -%d rule add not fwmark 0x%x table N'",
+			 dst->addr.len == 16 ? 6 : 4, mark);
+	else
+		snprintf(buf, buf_len, "lane.fwmark and a rule");
+	return buf;
+}
+
+/* The remedy stands in front: names may be long, and then the end is cut off. */
 static void tell_covered(const struct wanting *w, const struct ip_prefix *dst,
 			 const struct member *owner, const struct endpoint *e)
 {
-	char dst_text[IP_PREFIX_TEXT_LEN], addr_text[IP_ADDR_TEXT_LEN];
+	char dst_text[IP_PREFIX_TEXT_LEN], addr_text[IP_ADDR_TEXT_LEN], needs[64];
 
 	if (w->r)
 		report_fault(w->r, 0,
-			     "route %s to %s: not made, for %s, the endpoint of %s, is in it, and "
-			     "what is encrypted would go the same way",
+			     "route %s to %s: not made, it needs %s, see sealane.yaml(5), for %s, "
+			     "the endpoint of %s, is in it",
 			     ip_prefix_format(dst, dst_text), owner->name,
+			     remedy(w, dst, needs, sizeof(needs)),
 			     ip_addr_format(&e->addr, addr_text), e->member->name);
 }
 
@@ -121,21 +150,24 @@ static int add(struct wanting *w, const struct route *route)
 	return sync_list_add(w->routes, &wanted);
 }
 
-/* There is none behind a default route: it would close the host's ways to everywhere. */
-static int add_closed(struct wanting *w, const struct ip_prefix *dst)
+/* In the main table there is none behind a default route: it would close the host's ways
+ * to everywhere. In one that only a rule leads to that is what the rule is for. */
+static int add_closed(struct wanting *w, const struct ip_prefix *dst, uint32_t table)
 {
 	const struct route closed = {
 		.dst = *dst,
-		.table = RT_TABLE_MAIN,
+		.table = table,
 		.metric = SYNC_CLOSED_METRIC,
 		.protocol = OWNER_PROTOCOL,
 		.unreachable = true,
 	};
 
-	return dst->len ? add(w, &closed) : 0;
+	return dst->len || table != RT_TABLE_MAIN ? add(w, &closed) : 0;
 }
 
-/* The route, if @way has a device, and the closed one behind it. */
+/* The route, if @way has a device, and the closed one behind it. What is encrypted for an
+ * endpoint must not come into the lane again: a route that has one in it is made where
+ * rules keep the lane's datagrams away from it, or not at all. */
 static int want(struct wanting *w, const struct ip_prefix *prefix, const struct route *way,
 		const struct member *owner)
 {
@@ -144,17 +176,17 @@ static int want(struct wanting *w, const struct ip_prefix *prefix, const struct 
 	struct route route = *way;
 	int err = 0;
 
-	if (e) {
+	route.table = e ? w->unmarked[dst.addr.len == 16] : RT_TABLE_MAIN;
+	if (!route.table) {
 		tell_covered(w, &dst, owner, e);
 		return 0;
 	}
 	route.dst = dst;
-	route.table = RT_TABLE_MAIN;
 	route.metric = dst.addr.len == 16 ? METRIC6 : 0;
 	route.protocol = OWNER_PROTOCOL;
 	if (route.oif)
 		err = add(w, &route);
-	return err ? err : add_closed(w, &dst);
+	return err ? err : add_closed(w, &dst, route.table);
 }
 
 /* Into the lane itself */
@@ -164,9 +196,18 @@ static const struct ip_addr *tunnel_address(const struct desired *d, const struc
 	return &d->config->node.tunnel[dst->len == 16];
 }
 
-static int want_lane(struct wanting *w, struct nl *nl)
+/* Groups and link-local addresses are every link's: the lane passes them by its
+ * allowed-ips, and who sends to them says by which device. */
+static bool is_routed(const struct ip_prefix *prefix)
 {
-	int ifindex, err = sync_ifindex(nl, w->d->config->lane.interface, &ifindex);
+	const enum special_net special = special_net_of(prefix);
+
+	return special != SPECIAL_MULTICAST && special != SPECIAL_LINK_LOCAL;
+}
+
+static int want_lane(struct wanting *w)
+{
+	int ifindex, err = sync_ifindex(w->nl, w->d->config->lane.interface, &ifindex);
 
 	for (size_t i = 0; !err && i < w->d->n_peers; i++) {
 		const struct desired_peer *peer = &w->d->peers[i];
@@ -176,7 +217,8 @@ static int want_lane(struct wanting *w, struct nl *nl)
 			const struct route way = {.oif = ifindex,
 						  .src = *tunnel_address(w->d, dst)};
 
-			err = want(w, &peer->allowed[j], &way, peer->member);
+			if (is_routed(&peer->allowed[j]))
+				err = want(w, &peer->allowed[j], &way, peer->member);
 		}
 	}
 	return err;
@@ -277,14 +319,16 @@ static int want_network(struct wanting *w, const struct ip_prefix *address)
 {
 	const struct ip_prefix dst = ip_prefix_network(address);
 
-	return dst.len == 8 * dst.addr.len || covered_endpoint(w, &dst) ? 0 : add_closed(w, &dst);
+	if (dst.len == 8 * dst.addr.len || covered_endpoint(w, &dst) || !is_routed(&dst))
+		return 0;
+	return add_closed(w, &dst, RT_TABLE_MAIN);
 }
 
 /* A device that is away (a port's may be in another network namespace) leaves only the
  * closed routes. */
-static int want_overlay(struct wanting *w, struct nl *nl, const struct desired_overlay *overlay)
+static int want_overlay(struct wanting *w, const struct desired_overlay *overlay)
 {
-	int ifindex, err = sync_overlay_ifindex(nl, overlay, &ifindex);
+	int ifindex, err = sync_overlay_ifindex(w->nl, overlay, &ifindex);
 
 	for (size_t i = 0; !err && i < overlay->config->n_addresses; i++)
 		err = want_network(w, &overlay->config->addresses[i]);

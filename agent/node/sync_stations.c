@@ -9,12 +9,10 @@
 #include "overlay/neighbours.h"
 #include "overlay/owner.h"
 #include "report.h"
-#include "sync_kernel.h"
+#include "sync_stations_internal.h"
 
-/* Wanted and there, each in order (compare_neighbour(), compare_end()). */
 struct state {
-	struct sync_list want_neighbours, neighbours;
-	struct sync_list want_ends, ends;
+	struct sync_stations want, there;
 };
 
 static int read_state(struct nl *nl, const struct desired *d, struct state *s);
@@ -71,29 +69,19 @@ void sync_stations_remove(struct nl *nl, const struct desired *d, struct report 
 
 /* Neighbours */
 
-static int compare_neighbour(const void *a, const void *b)
-{
-	const struct neighbour *x = a, *y = b;
-
-	if (x->ifindex != y->ifindex)
-		return x->ifindex < y->ifindex ? -1 : 1;
-	return ip_addr_compare(&x->addr, &y->addr);
-}
-
 /* The device is ours, so what else is there under an address gives way. */
 static int neighbour_additions(const struct state *s, struct sync_list *changes)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->want_neighbours.n; i++) {
-		const struct neighbour *want = sync_list_at(&s->want_neighbours, i);
-		const struct neighbour *have = sync_list_find(&s->neighbours, want,
-							      compare_neighbour);
+	for (size_t i = 0; !err && i < s->want.neighbours.n; i++) {
+		const struct neighbour *want = sync_list_at(&s->want.neighbours, i);
+		const struct neighbour *have = sync_list_find(&s->there.neighbours, want,
+							      sync_compare_neighbour);
 
 		if (!have)
 			err = sync_change_add(changes, SYNC_ADD, want);
-		else if (!have->permanent || have->protocol != want->protocol ||
-			 memcmp(have->mac, want->mac, sizeof(want->mac)) != 0)
+		else if (!sync_same_neighbour(have, want))
 			err = sync_change_add(changes, SYNC_CHANGE, want);
 	}
 	return err;
@@ -103,11 +91,11 @@ static int neighbour_removals(const struct state *s, struct sync_list *changes)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->neighbours.n; i++) {
-		const struct neighbour *have = sync_list_at(&s->neighbours, i);
+	for (size_t i = 0; !err && i < s->there.neighbours.n; i++) {
+		const struct neighbour *have = sync_list_at(&s->there.neighbours, i);
 
 		if (have->protocol == OWNER_PROTOCOL &&
-		    !sync_list_find(&s->want_neighbours, have, compare_neighbour))
+		    !sync_list_find(&s->want.neighbours, have, sync_compare_neighbour))
 			err = sync_change_add(changes, SYNC_REMOVE, have);
 	}
 	return err;
@@ -133,34 +121,17 @@ static void describe_neighbour(const void *thing, char *buf, size_t buf_len)
 		 n->mac[4], n->mac[5], sync_ifname(n->ifindex, name));
 }
 
-static const struct sync_kind neighbour_kind = {put_neighbour, remove_neighbour,
-						describe_neighbour};
+static int ipv6_device(const void *thing)
+{
+	const struct neighbour *n = thing;
+
+	return n->addr.len == 16 ? n->ifindex : 0;
+}
+
+static const struct sync_kind neighbour_kind = {put_neighbour, remove_neighbour, describe_neighbour,
+						ipv6_device};
 
 /* The forwarding database of VXLAN devices */
-
-static int compare_mac(const void *a, const void *b)
-{
-	const struct fdb_end *x = a, *y = b;
-
-	if (x->ifindex != y->ifindex)
-		return x->ifindex < y->ifindex ? -1 : 1;
-	return memcmp(x->mac, y->mac, sizeof(x->mac));
-}
-
-static int compare_end(const void *a, const void *b)
-{
-	const struct fdb_end *x = a, *y = b;
-	const int order = compare_mac(a, b);
-
-	return order ? order : ip_addr_compare(&x->remote, &y->remote);
-}
-
-static bool is_flooding(const struct fdb_end *e)
-{
-	static const uint8_t zero[sizeof(e->mac)];
-
-	return !memcmp(e->mac, zero, sizeof(zero));
-}
 
 /*
  * A MAC that leads elsewhere. The kernel replaces the end of an entry but leaves it
@@ -172,10 +143,10 @@ static int end_changes(const struct state *s, const struct fdb_end *want, size_t
 {
 	int err = 0;
 
-	for (size_t i = first; !err && i < s->ends.n; i++) {
-		const struct fdb_end *have = sync_list_at(&s->ends, i);
+	for (size_t i = first; !err && i < s->there.ends.n; i++) {
+		const struct fdb_end *have = sync_list_at(&s->there.ends, i);
 
-		if (compare_mac(have, want) != 0)
+		if (sync_compare_mac(have, want) != 0)
 			break;
 		if (!have->ours)
 			err = sync_change_add(changes, SYNC_MAKE_ROOM, have);
@@ -187,16 +158,16 @@ static int end_additions(const struct state *s, struct sync_list *changes)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->want_ends.n; i++) {
-		const struct fdb_end *want = sync_list_at(&s->want_ends, i);
+	for (size_t i = 0; !err && i < s->want.ends.n; i++) {
+		const struct fdb_end *want = sync_list_at(&s->want.ends, i);
 		size_t first;
 
 		/* Right is right, whosever it is. */
-		if (sync_list_find(&s->ends, want, compare_end))
+		if (sync_list_find(&s->there.ends, want, sync_compare_end))
 			continue;
-		first = sync_list_lower(&s->ends, want, compare_mac);
-		if (is_flooding(want) || first == s->ends.n ||
-		    compare_mac(sync_list_at(&s->ends, first), want) != 0)
+		first = sync_list_lower(&s->there.ends, want, sync_compare_mac);
+		if (sync_end_is_flooding(want) || first == s->there.ends.n ||
+		    sync_compare_mac(sync_list_at(&s->there.ends, first), want) != 0)
 			err = sync_change_add(changes, SYNC_ADD, want);
 		else
 			err = end_changes(s, want, first, changes);
@@ -208,10 +179,10 @@ static int end_removals(const struct state *s, struct sync_list *changes)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->ends.n; i++) {
-		const struct fdb_end *have = sync_list_at(&s->ends, i);
+	for (size_t i = 0; !err && i < s->there.ends.n; i++) {
+		const struct fdb_end *have = sync_list_at(&s->there.ends, i);
 
-		if (have->ours && !sync_list_find(&s->want_ends, have, compare_end))
+		if (have->ours && !sync_list_find(&s->want.ends, have, sync_compare_end))
 			err = sync_change_add(changes, SYNC_REMOVE, have);
 	}
 	return err;
@@ -237,32 +208,9 @@ static void describe_end(const void *thing, char *buf, size_t buf_len)
 		 ip_addr_format(&e->remote, addr), sync_ifname(e->ifindex, name));
 }
 
-static const struct sync_kind end_kind = {put_end, remove_end, describe_end};
+static const struct sync_kind end_kind = {put_end, remove_end, describe_end, NULL};
 
-/* What is wanted, and what is there */
-
-static int want_neighbours(const struct desired_station *station, int ifindex, struct state *s)
-{
-	struct neighbour n = {.ifindex = ifindex, .permanent = true, .protocol = OWNER_PROTOCOL};
-	int err = 0;
-
-	memcpy(n.mac, station->mac, sizeof(n.mac));
-	for (size_t i = 0; !err && i < station->n_addresses; i++) {
-		n.addr = station->addresses[i];
-		err = sync_list_add(&s->want_neighbours, &n);
-	}
-	return err;
-}
-
-static int want_ends(const struct desired_station *station, int ifindex, bool flood,
-		     struct state *s)
-{
-	struct fdb_end e = {.ifindex = ifindex, .remote = station->vtep, .ours = true};
-	int err = flood ? sync_list_add(&s->want_ends, &e) : 0;
-
-	memcpy(e.mac, station->mac, sizeof(e.mac));
-	return err ? err : sync_list_add(&s->want_ends, &e);
-}
+/* What is there */
 
 static int on_neighbour(const struct neighbour *n, void *arg)
 {
@@ -276,24 +224,15 @@ static int on_end(const struct fdb_end *e, void *arg)
 
 static int read_overlay(struct nl *nl, const struct desired_overlay *overlay, struct state *s)
 {
-	const struct config_overlay *config = overlay->config;
-	const bool has_fdb = config->type == CONFIG_VXLAN;
-	int ifindex, err;
+	int ifindex, err = sync_stations_ifindex(nl, overlay, &ifindex);
 
-	if (config->type == CONFIG_BAREUDP)
-		return 0;
-	err = sync_overlay_ifindex(nl, overlay, &ifindex);
 	if (err || !ifindex)
 		return err;
-	for (size_t i = 0; !err && i < overlay->n_stations; i++) {
-		err = want_neighbours(&overlay->stations[i], ifindex, s);
-		if (!err && has_fdb)
-			err = want_ends(&overlay->stations[i], ifindex, config->flood, s);
-	}
+	err = sync_stations_want(overlay, ifindex, &s->want);
 	if (!err)
-		err = neighbour_list(nl, ifindex, on_neighbour, &s->neighbours);
-	if (!err && has_fdb)
-		err = fdb_end_list(nl, ifindex, on_end, &s->ends);
+		err = neighbour_list(nl, ifindex, on_neighbour, &s->there.neighbours);
+	if (!err && overlay->config->type == CONFIG_VXLAN)
+		err = fdb_end_list(nl, ifindex, on_end, &s->there.ends);
 	return err;
 }
 
@@ -301,23 +240,17 @@ static int read_state(struct nl *nl, const struct desired *d, struct state *s)
 {
 	int err = 0;
 
-	*s = (struct state){.want_neighbours = {.item_len = sizeof(struct neighbour)},
-			    .neighbours = {.item_len = sizeof(struct neighbour)},
-			    .want_ends = {.item_len = sizeof(struct fdb_end)},
-			    .ends = {.item_len = sizeof(struct fdb_end)}};
+	sync_stations_begin(&s->want);
+	sync_stations_begin(&s->there);
 	for (size_t i = 0; !err && i < d->n_overlays; i++)
 		err = read_overlay(nl, &d->overlays[i], s);
-	sync_list_sort(&s->want_neighbours, compare_neighbour);
-	sync_list_sort(&s->neighbours, compare_neighbour);
-	sync_list_sort(&s->want_ends, compare_end);
-	sync_list_sort(&s->ends, compare_end);
+	sync_stations_sort(&s->want);
+	sync_stations_sort(&s->there);
 	return err;
 }
 
 static void done_state(struct state *s)
 {
-	sync_list_done(&s->want_neighbours);
-	sync_list_done(&s->neighbours);
-	sync_list_done(&s->want_ends);
-	sync_list_done(&s->ends);
+	sync_stations_done(&s->want);
+	sync_stations_done(&s->there);
 }

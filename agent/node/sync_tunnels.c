@@ -45,7 +45,8 @@ static enum tunnel_type type_of(const struct desired_overlay *overlay)
 	}
 }
 
-static void describe(const struct desired_overlay *overlay, int lower_ifindex, struct tunnel *ret)
+void sync_tunnel_describe(const struct desired_overlay *overlay, int lower_ifindex,
+			  struct tunnel *ret)
 {
 	const struct config_overlay *config = overlay->config;
 
@@ -70,7 +71,7 @@ void sync_tunnel_keep(struct nl *nl, const struct desired_overlay *overlay,
 	struct tunnel_found found;
 	struct tunnel want;
 
-	describe(overlay, lower->ifindex, &want);
+	sync_tunnel_describe(overlay, lower->ifindex, &want);
 	/* That the lane is away is told already, and a VXLAN device goes with it. */
 	if (want.type == TUNNEL_VXLAN && !lower->ifindex)
 		return;
@@ -198,7 +199,9 @@ static void keep_sizes(struct nl *nl, int ifindex, const struct config_overlay *
 			return;
 		err = bigtcp_set(nl, ifindex, size);
 	}
-	if (err)
+	if (err == -ENODEV)
+		r->awaited++;
+	else if (err)
 		report_fault(r, err, "device %s: superpacket limits", config->name);
 	else
 		report_did(r, &r->changed, "changed device %s: superpackets of up to %u",

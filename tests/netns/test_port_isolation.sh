@@ -332,6 +332,44 @@ opened() {
 	judge "$text" opened
 }
 
+# ---- somebody sets the lane end down
+
+lane_end_is_up() {
+	grep -q 'NOARP,UP,LOWER_UP.* mtu 65535 ' <<<"$(ip -n "$id-a" link show dev "$(lane_end)")"
+}
+
+has_lane_end() { [ -n "$(lane_end)" ]; }
+
+times_put_back() { grep -c 'somebody set .*; put back$' "$work/$A.log" || true; }
+
+set_down() {
+	local text='after the lane end was set down' before n stop
+	check "$text: it can be" ip -n "$id-a" link set dev "$(lane_end)" down
+	check "$text: up again" eventually 10 lane_end_is_up
+	check "$text: told" grep -q 'port ov0: somebody set its lane end down; put back' "$work/$A.log"
+	check "$text: pings" eventually 10 pings p 1 10.10.0.2
+	check "$text: closed" is_closed
+	ip -n "$id-a" link set dev "$(lane_end)" mtu 1200 arp on
+	check "$text: its MTU, too" eventually 10 lane_end_is_up
+	check "$text: long pings" eventually 10 pings p 1 10.10.0.2 -s 1300
+	# Before Linux 6.2 it cannot be while it is up.
+	ip -n "$id-a" link set dev "$(lane_end)" name elsewhere0 2>/dev/null || true
+	check "$text: its name, too" eventually 10 has_lane_end
+	bare_lane_end
+
+	# Against somebody who never stops it goes on, but not ever faster.
+	before=$(times_put_back)
+	stop=$((SECONDS + 3)) n=0
+	while [ "$SECONDS" -lt "$stop" ]; do
+		ip -n "$id-a" link set dev "$(lane_end)" down
+		n=$((n + 1))
+	done
+	check_at_least "$text: somebody does so again and again" 10 "$n"
+	check_at_most "$text: and is answered a few times" $((before + 8)) "$(times_put_back)"
+	check "$text: in the end it is up" eventually 15 lane_end_is_up
+	check "$text: and works" eventually 10 pings p 1 10.10.0.2
+}
+
 # ---- the lane's sudden end
 
 # What a killed lane leaves must not be a hole.
@@ -366,5 +404,6 @@ own_address
 not_sent
 not_accepted
 opened
+set_down
 crashed
 finish

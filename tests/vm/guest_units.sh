@@ -22,6 +22,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../netns/lib.sh"
 
 lane=sealaned@sealane0
 agent=sealane-agent
+probe=sealane-probe
 config=/etc/sealane/sealane.yaml
 route=10.244.2.0/24
 other_route=10.244.3.0/24
@@ -133,7 +134,7 @@ drop_in() { # [SETTING]: of the agent's unit
 
 correct() {
 	local unit
-	for unit in "$lane" "$agent"; do
+	for unit in "$probe" "$lane" "$agent"; do
 		check_equal "$unit: systemd-analyze has nothing to say" '' \
 			"$(systemd-analyze verify --man=no "$unit.service" 2>&1)"
 	done
@@ -164,6 +165,19 @@ faulty() {
 }
 
 tries_at_least() { [ "$(property "$1" NRestarts)" -ge "$2" ]; } # UNIT NUMBER
+
+# By whatever lane came first, before it, and no more.
+probed() {
+	local began
+	check_equal 'the kernel was probed' 'active exited success' \
+		"$(property "$probe" ActiveState) $(property "$probe" SubState) $(property "$probe" Result)"
+	check_equal 'and what was found is kept' "passed	$(uname -r)	$(uname -v)" "$(sed -n 2p /var/lib/sealane/kernel-probe)"
+	check_at_least 'before a lane began' "$(property "$probe" ExecMainExitTimestampMonotonic)" \
+		"$(property "$lane" ExecMainStartTimestampMonotonic)"
+	began=$(property "$probe" ExecMainStartTimestampMonotonic)
+	check 'another start of a lane' systemctl restart "$lane"
+	check_equal 'is no reason to do it again' "$began" "$(property "$probe" ExecMainStartTimestampMonotonic)"
+}
 
 # What is said to be active can be used without waiting.
 ready() {
@@ -318,7 +332,7 @@ uname -rv
 systemctl --version | head -n 1
 topology
 keep_output
-for part in correct faulty ready hardened as_able reloads lane_killed agent_killed agent_restarted agent_hangs \
+for part in correct faulty probed ready hardened as_able reloads lane_killed agent_killed agent_restarted agent_hangs \
 	stopped booted deleted; do
 	printf -- '---- %s, after %s s\n' "$part" "$SECONDS"
 	"$part"

@@ -209,10 +209,66 @@ static void test_cleanup(void **state)
 	close(fd);
 }
 
+static void write_left(const struct cleanup_left *left, void *arg)
+{
+	fprintf(arg, "left %s %s \"%s\"\n", left->name, left->kind, left->alias);
+}
+
+/* Devices of which ours took their marks and their places. Of those of the lane it is
+ * told where it is sure that no lane takes them along. */
+static void test_left(void **state)
+{
+	static const char devices[] =
+		"ip tuntap add mode tap name lane && ip link set lane alias mine up;"
+		"ip link add ov5 type veth peer name slport5 && ip link set slport5 alias stray;"
+		"ip link add ov6 type veth peer name slport6 && ip link set slport6 alias stray;"
+		"ip link add ov7 type veth peer name slport7 && "
+		"ip link set slport7 alias 'sealane port ov7';"
+		"ip link add ov8 type veth peer name slport8 && ip link set ov8 alias sealane;"
+		"ip link add br0 type bridge;"
+		"for d in ov5 ov6 ov7 ov8 br0; do ip link set $d up; done;"
+		"n=1; for d in lane ov5 ov6 ov7 ov8 br0 lo; do"
+		"  ip route add 10.$n.0.0/16 dev $d proto 94 metric 5; n=$((n + 1)); done";
+	const char *what;
+	struct printed p;
+	struct cleanup c = {.tell_left = write_left, .dry_run = true};
+	int fd;
+
+	(void)state;
+	if (skip_reason) {
+		print_message("skipped: %s\n", skip_reason);
+		skip();
+	}
+	run("ip link set lo up");
+	run(devices);
+	fd = read_device("slport6");
+	printed_begin(&p);
+	c.arg = p.out;
+	assert_int_equal(cleanup_run(&c, &what), 0);
+	assert_int_equal(c.left, 2);
+	assert_printed(&p, "left lane tun \"mine\"\nleft ov5 veth \"\"\n");
+
+	/* With a lane's device that goes, a TAP may be a port of that lane. */
+	run("ip tuntap add mode tap name real && ip link set real alias sealane");
+	c = (struct cleanup){.dry_run = true};
+	assert_int_equal(cleanup_run(&c, &what), 0);
+	assert_int_equal(c.left, 1);
+	c.dry_run = false;
+	c.left = 0;
+	assert_int_equal(cleanup_run(&c, &what), 0);
+	assert_int_equal(c.left, 1);
+	assert_int_not_equal(if_nametoindex("lane"), 0);
+	assert_int_not_equal(if_nametoindex("ov5"), 0);
+	assert_int_equal(if_nametoindex("ov7"), 0);
+	close(fd);
+	run("ip link delete lane; ip link delete ov5; ip link delete ov6; ip link delete br0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cleanup),
+		cmocka_unit_test(test_left),
 	};
 
 	if (unshare(CLONE_NEWNET) < 0)

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/node/agent_lock.h"
 #include "canned.h"
 #include "cli_world.h"
 
@@ -241,8 +242,8 @@ static void test_only_lane(void **state)
 	lane_begin(&lane, "sl0");
 	RUN(&o, "drops");
 	assert_outcome(&o, CLI_FINE,
-		       "no_peer        12\n"
-		       "port_fragment  3\n"
+		       "no_peer        12  -\n"
+		       "port_fragment  3   -\n"
 		       "\nWhat they mean: man sealaned, \"Drop reasons\"\n",
 		       "");
 	RUN(&o, "peers", "--lane", "sl0");
@@ -268,7 +269,13 @@ static void test_several_lanes(void **state)
 	lane_begin(&b, "sl1");
 	RUN(&o, "drops");
 	assert_outcome(&o, CLI_WRONG, "",
-		       "sealane drops: lane: several are running: say which with --lane\n");
+		       "sealane drops: lane: several are running: say which with --lane: sl0, "
+		       "sl1\n");
+	RUN(&o, "peers", "--json");
+	assert_outcome(&o, CLI_WRONG,
+		       "{\n  \"error\": \"lane: several are running: say which with --lane: sl0, "
+		       "sl1\"\n}\n",
+		       "");
 	RUN(&o, "drops", "--json", "--lane", "sl1");
 	assert_int_equal(o.status, CLI_FINE);
 	outcome_end(&o);
@@ -286,6 +293,31 @@ static void test_several_lanes(void **state)
 	station_end(&agent);
 	lane_end(&a);
 	unlink("/run/sealane/agent.sock");
+}
+
+/* However many there are, the text has an end. */
+static void test_very_many_lanes(void **state)
+{
+	struct station lanes[14];
+	char path[100];
+	struct outcome o;
+
+	(void)state;
+	need_run();
+	for (int i = 0; i < 14; i++) {
+		snprintf(path, sizeof(path), "/run/sealane/lane-of-15-c-%02d.sock", i);
+		station_begin(&lanes[i], path, true, CANNED_CONTROL);
+	}
+	RUN(&o, "drops");
+	assert_int_equal(o.status, CLI_WRONG);
+	assert_non_null(strstr(o.err.text, "with --lane: lane-of-15-c-"));
+	assert_non_null(strstr(o.err.text, " and 2 more\n"));
+	outcome_end(&o);
+	for (int i = 0; i < 14; i++) {
+		station_end(&lanes[i]);
+		snprintf(path, sizeof(path), "/run/sealane/lane-of-15-c-%02d.sock", i);
+		unlink(path);
+	}
 }
 
 static void test_foreign_wireguard(void **state)
@@ -354,6 +386,11 @@ static void test_cleanup_beside_an_agent(void **state)
 	assert_outcome(&o, CLI_WRONG, "",
 		       "sealane cleanup: an agent runs (pid 812) and would make everything again: "
 		       "stop it first, or --force\n");
+	RUN(&o, "cleanup", "--json");
+	assert_outcome(&o, CLI_WRONG,
+		       "{\n  \"error\": \"an agent runs (pid 812) and would make everything again: "
+		       "stop it first, or --force\"\n}\n",
+		       "");
 	RUN(&o, "cleanup", "--force");
 	assert_outcome(&o, CLI_FINE, "removed 0 routes, 0 neighbours, 0 addresses, 0 devices\n",
 		       "");
@@ -366,6 +403,85 @@ static void test_cleanup_beside_an_agent(void **state)
 	assert_outcome(&o, CLI_FINE, "removed 0 routes, 0 neighbours, 0 addresses, 0 devices\n",
 		       "");
 	unlink("/run/sealane/agent.sock");
+}
+
+/* Whatever its socket is called: it has the namespace's lock. */
+static void test_cleanup_beside_another_agent(void **state)
+{
+	char why[AGENT_LOCK_TEXT_LEN], want[AGENT_LOCK_TEXT_LEN];
+	struct agent_lock lock;
+	struct outcome o;
+
+	(void)state;
+	need_run();
+	assert_int_equal(agent_lock_take(AGENT_LOCK_FOLDER, "sl7", 0, &lock, why), 0);
+	snprintf(
+		want, sizeof(want),
+		"this network namespace is kept by process %d (sealane-agent, lane sl7), which has "
+		"the lock /var/run/sealane/netns-",
+		(int)getpid());
+	RUN(&o, "cleanup");
+	assert_int_equal(o.status, CLI_WRONG);
+	assert_string_equal(o.out.text, "");
+	assert_int_equal(strncmp(o.err.text, "sealane cleanup: ", 17), 0);
+	assert_int_equal(strncmp(o.err.text + 17, want, strlen(want)), 0);
+	assert_non_null(strstr(o.err.text, ": stop it first, or --force\n"));
+	outcome_end(&o);
+	RUN(&o, "cleanup", "--json");
+	assert_int_equal(o.status, CLI_WRONG);
+	assert_string_equal(o.err.text, "");
+	assert_non_null(strstr(o.out.text, want));
+	outcome_end(&o);
+	RUN(&o, "cleanup", "--dry-run");
+	assert_int_equal(o.status, CLI_FINE);
+	outcome_end(&o);
+	RUN(&o, "cleanup", "--force");
+	assert_int_equal(o.status, CLI_FINE);
+	outcome_end(&o);
+	agent_lock_drop(&lock);
+	RUN(&o, "cleanup");
+	assert_int_equal(o.status, CLI_FINE);
+	outcome_end(&o);
+	/* And it keeps none. */
+	assert_int_equal(agent_lock_take(AGENT_LOCK_FOLDER, "sl7", 0, &lock, why), 0);
+	agent_lock_drop(&lock);
+}
+
+static void test_cleanup_tells_what_is_left(void **state)
+{
+	static const char text[] =
+		"sealane cleanup: device t\\xc3\\xa9 (tun) is left: the agent used it, but its "
+		"alias is \"mine\", and not ours; if it is to go: ip link set dev t\\xc3\\xa9 "
+		"alias sealane and cleanup again, or ip link delete dev t\\xc3\\xa9\n";
+	struct agent_doc doc;
+	const json_t *left;
+	struct outcome o;
+
+	(void)state;
+	need_run();
+	if (access("/dev/net/tun", R_OK | W_OK)) {
+		print_message("skipped: no /dev/net/tun to make devices with\n");
+		skip();
+	}
+	assert_int_equal(system("ip tuntap add mode tap name t\xc3\xa9 && "
+				"ip link set t\xc3\xa9 alias mine up && "
+				"ip route add 10.9.0.0/16 dev t\xc3\xa9 proto 94"),
+			 0);
+	RUN(&o, "cleanup", "--dry-run", "--json");
+	assert_int_equal(o.status, CLI_WRONG);
+	assert_int_equal(agent_doc_parse(o.out.text, o.out.len, &doc), 0);
+	left = agent_item(doc.root, "left", 0);
+	assert_string_equal(agent_text(left, "device"), "t\xc3\xa9");
+	assert_string_equal(agent_text(left, "kind"), "tun");
+	assert_string_equal(agent_text(left, "alias"), "mine");
+	assert_non_null(strstr(agent_text(left, "cure"), "ip link delete dev"));
+	assert_true(json_is_null(json_object_get(doc.root, "error")));
+	agent_doc_done(&doc);
+	outcome_end(&o);
+	RUN(&o, "cleanup");
+	assert_outcome(&o, CLI_WRONG, "removed 1 route, 0 neighbours, 0 addresses, 0 devices\n",
+		       text);
+	assert_int_equal(system("ip link delete t\xc3\xa9"), 0);
 }
 
 static void test_cleanup_tells(void **state)
@@ -417,11 +533,14 @@ int main(void)
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_only_lane),
 		cmocka_unit_test(test_several_lanes),
+		cmocka_unit_test(test_very_many_lanes),
 		cmocka_unit_test(test_foreign_wireguard),
 		cmocka_unit_test(test_status_document),
 		cmocka_unit_test(test_doctor_document),
 		cmocka_unit_test(test_cleanup_beside_an_agent),
+		cmocka_unit_test(test_cleanup_beside_another_agent),
 		cmocka_unit_test(test_cleanup_tells),
+		cmocka_unit_test(test_cleanup_tells_what_is_left),
 	};
 
 	unsetenv("SEALANE_AGENT_SOCKET");

@@ -135,6 +135,19 @@ static void test_pubkey(void **state)
 	}
 }
 
+static void test_refusal_as_document(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run(&r, cmd_pubkey, "no key", 0600, OPTION_JSON);
+	assert_int_equal(r.status, CLI_WRONG);
+	assert_string_equal(r.text, "{\n  \"error\": \"standard input is no key: 44 characters of "
+				    "base64\"\n}\n");
+	assert_string_equal(r.err.text, "");
+	run_end(&r);
+}
+
 static void test_full_disk(void **state)
 {
 	struct printed err;
@@ -152,8 +165,11 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_genkey),	    cmocka_unit_test(test_genkey_warns),
-		cmocka_unit_test(test_genkey_json), cmocka_unit_test(test_pubkey),
+		cmocka_unit_test(test_genkey),
+		cmocka_unit_test(test_genkey_warns),
+		cmocka_unit_test(test_genkey_json),
+		cmocka_unit_test(test_pubkey),
+		cmocka_unit_test(test_refusal_as_document),
 		cmocka_unit_test(test_full_disk),
 	};
 

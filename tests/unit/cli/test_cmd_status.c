@@ -64,6 +64,24 @@ static void test_without_lane(void **state)
 	canned_end(&c);
 }
 
+/* All was in sync before it stopped to answer. */
+static void test_silent_lane(void **state)
+{
+	struct canned c;
+
+	(void)state;
+	canned_begin(&c,
+		     "{\"synced\": true, \"ready\": false, "
+		     "\"reason\": \"lane sl0 does not answer\"}",
+		     NULL, NULL);
+	c.view.agent.pid = 99;
+	assert_status(&c, CLI_FINE,
+		      "agent      running: pid 99\n"
+		      "           NOT in sync (lane sl0 does not answer)\n"
+		      "lane       not there\n");
+	canned_end(&c);
+}
+
 static void test_nothing(void **state)
 {
 	struct canned c;
@@ -164,9 +182,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),	     cmocka_unit_test(test_without_agent),
-		cmocka_unit_test(test_without_lane), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_troubles),     cmocka_unit_test(test_many_faults),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_without_lane), cmocka_unit_test(test_silent_lane),
+		cmocka_unit_test(test_nothing),	     cmocka_unit_test(test_troubles),
+		cmocka_unit_test(test_many_faults),  cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

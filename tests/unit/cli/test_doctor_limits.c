@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "agent/cli/doctor.h"
 
 #include "cli_world.h"
@@ -27,6 +29,7 @@ enum { BIG = 196608, SMALL = 65536, BRIDGE = 10 };
 #define BRIDGE_OF(size) DEVICE(BRIDGE, "br0", "bridge", DOCTOR_OTHER, size, 0)
 
 static const struct doctor_kernel routes = {"6.18.0", 6, 18, true, true};
+static const struct doctor_kernel newer_routes = {"7.0.0", 7, 0, true, true};
 static const struct doctor_kernel old = {"6.1.0", 6, 1, false, false};
 static const struct doctor_kernel no_routes = {"6.18.0", 6, 18, false, false};
 
@@ -51,9 +54,8 @@ static const struct limits_case limits_cases[] = {
 	 .devices = {BRIDGE_OF(SMALL), DEVICE(4, "ov0", "veth", DOCTOR_PORT, BIG, BRIDGE),
 		     DEVICE(5, "vx0", "vxlan", DOCTOR_TUNNEL, SMALL, BRIDGE)},
 	 .wrong = "path to vx0",
-	 .text = "at most 65536 bytes, bridge br0 gives it longer ones from ov0 (196608): 70 to 97 "
-		 "% "
-		 "of",
+	 .text = "at most 65536 bytes, bridge br0 gives it longer ones from ov0 (196608): a third "
+		 "to a half of the throughput is lost",
 	 .cure = "ip link set dev ov0 gso_max_size 65536 gro_max_size 65536\n"},
 	{.what = "so does the bridge itself",
 	 .kernel = &no_routes,
@@ -76,7 +78,7 @@ static const struct limits_case limits_cases[] = {
 	 .kernel = &no_routes,
 	 .devices = {DEVICE(2, "eth0", "", DOCTOR_OTHER, BIG, 0), LANE}},
 	{.what = "where overlays carry the traffic, that is a note",
-	 .kernel = &routes,
+	 .kernel = &newer_routes,
 	 .devices = {DEVICE(2, "eth0", "", DOCTOR_OTHER, BIG, 0), LANE,
 		     DEVICE(4, "ov0", "veth", DOCTOR_PORT, BIG, 0)},
 	 .n_notes = 1},
@@ -96,7 +98,8 @@ static const struct limits_case limits_cases[] = {
 		     DEVICE(5, "ov1", "veth", DOCTOR_PORT, BIG, BRIDGE)},
 	 .wrong = "path to ov0",
 	 .text = "from ov1 (196608)",
-	 .cure = "gro_max_size 131072 gso_ipv4_max_size 131072 gro_ipv4_max_size 131072"},
+	 .cure = "ip link set dev ov1 gso_max_size 131072 gro_max_size 131072\n"
+		 "ip link set dev ov1 gso_ipv4_max_size 131072 gro_ipv4_max_size 131072\n"},
 	{.what = "a small limit of its own is somebody's wish",
 	 .kernel = &no_routes,
 	 .devices = {BRIDGE_OF(SMALL), DEVICE(4, "ov0", "veth", DOCTOR_PORT, SMALL, BRIDGE),
@@ -109,7 +112,8 @@ static const struct limits_case limits_cases[] = {
 	 .kernel = &no_routes,
 	 .devices = {DEVICE(5, "vx0", "vxlan", DOCTOR_TUNNEL, BIG, 0)},
 	 .wrong = "device vx0",
-	 .text = "up to 196608 bytes, of which this kernel cannot carry more than 65536",
+	 .text = "up to 196608 bytes, of which this kernel cannot carry more than 65536 at a time: "
+		 "nearly all of the throughput is lost",
 	 .cure = "ip link set dev vx0 gso_max_size 65536 gro_max_size 65536"},
 };
 
@@ -232,7 +236,9 @@ static void test_on_tun(void **state)
 	vx.on_tun = true;
 	doctor_limits(&vx, 1, &newer, &f);
 	assert_int_equal(findings_count(&f, FINDING_WRONG), 1);
-	assert_non_null(strstr(first_of(&f, FINDING_WRONG)->text, "a TUN or TAP below it"));
+	assert_non_null(
+		strstr(first_of(&f, FINDING_WRONG)->text,
+		       "a TUN or TAP below it hands on no more than 65536 at a time: a third to "));
 	findings_free(&f);
 }
 
@@ -251,8 +257,240 @@ static void test_many_feeders(void **state)
 	devices[39] = (struct doctor_device)DEVICE(5, "vx0", "vxlan", DOCTOR_TUNNEL, SMALL, 0);
 	doctor_limits(devices, 40, &routes, &f);
 	wrong = first_of(&f, FINDING_WRONG);
-	assert_non_null(strstr(wrong->text, "fifteen-name-03 (196608) and 35 more: 70 to 97 %"));
+	assert_non_null(strstr(wrong->text, "fifteen-name-03 (196608) and 35 more: a third to "));
 	assert_non_null(strstr(wrong->cure, "namespace of a pod"));
+	findings_free(&f);
+}
+
+/* ---- Forwarded IPv6 above 64 KB ---- */
+
+enum { POD_MTU = 1500, OVERLAY_MTU = 1390 };
+
+struct refused_case {
+	const char *what;
+	unsigned major, minor;
+	bool forwards6;
+	uint32_t pod_mtu, overlay_mtu;
+	uint32_t size, other; /* of the pod's device, and of its other end; 0: not seen */
+	enum doctor_role role;
+	bool down;
+	bool wrong;
+};
+
+static const struct refused_case refused_cases[] = {
+	{"a pod", 6, 18, true, 1500, 1390, BIG, 0, DOCTOR_OTHER, false, true},
+	{"the last kernel that does it", 6, 99, true, 1500, 1390, BIG, 0, DOCTOR_OTHER, false,
+	 true},
+	{"a kernel without the option", 7, 0, true, 1500, 1390, BIG, 0, DOCTOR_OTHER, false, false},
+	{"a kernel of no known release", 0, 0, true, 1500, 1390, BIG, 0, DOCTOR_OTHER, false,
+	 false},
+	{"no forwarding", 6, 18, false, 1500, 1390, BIG, 0, DOCTOR_OTHER, false, false},
+	{"segments of the same MTU", 6, 18, true, 1390, 1390, BIG, 0, DOCTOR_OTHER, false, true},
+	{"one byte too many", 6, 18, true, 1383, 1390, BIG, 0, DOCTOR_OTHER, false, true},
+	{"with the option they fit", 6, 18, true, 1382, 1390, BIG, 0, DOCTOR_OTHER, false, false},
+	{"no MTU is known", 6, 18, true, 0, 0, BIG, 0, DOCTOR_OTHER, false, true},
+	{"64 KB", 6, 18, true, 1500, 1390, SMALL, 0, DOCTOR_OTHER, false, false},
+	{"a little more", 6, 18, true, 1500, 1390, SMALL + 1, 0, DOCTOR_OTHER, false, true},
+	{"a pod's own end alone", 6, 18, true, 1500, 1390, SMALL, BIG, DOCTOR_OTHER, false, true},
+	{"both ends have 64 KB", 6, 18, true, 1500, 1390, SMALL, SMALL, DOCTOR_OTHER, false, false},
+	{"another port", 6, 18, true, 1500, 1390, BIG, 0, DOCTOR_PORT, false, false},
+	{"a pod whose end is down", 6, 18, true, 1500, 1390, BIG, 0, DOCTOR_OTHER, true, false},
+};
+
+static void test_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused_cases) / sizeof(*refused_cases); i++) {
+		const struct refused_case *c = &refused_cases[i];
+		const struct doctor_kernel kernel = {"x", c->major, c->minor, true, c->forwards6};
+		struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", c->role, c->size, 0),
+						  DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0)};
+		struct findings f = {0};
+
+		devices[0].mtu = c->pod_mtu;
+		devices[1].mtu = c->overlay_mtu;
+		devices[0].limits.up = !c->down;
+		devices[0].other = (struct doctor_end){!!c->other, 0, c->other, c->other};
+		doctor_limits(devices, 2, &kernel, &f);
+		if (findings_count(&f, FINDING_WRONG) != c->wrong ||
+		    findings_count(&f, FINDING_NOTE))
+			fail_msg("%s: %zu wrong", c->what, findings_count(&f, FINDING_WRONG));
+		findings_free(&f);
+	}
+}
+
+static void test_refused_is_told(void **state)
+{
+	struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, BIG, 0),
+					  DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0)};
+	const struct finding *wrong;
+	struct findings f = {0};
+
+	(void)state;
+	devices[0].mtu = POD_MTU;
+	devices[1].mtu = OVERLAY_MTU;
+	doctor_limits(devices, 2, &routes, &f);
+	wrong = first_of(&f, FINDING_WRONG);
+	assert_string_equal(wrong->what, "path to ov0");
+	assert_non_null(strstr(wrong->text, "counts 8 bytes too many against the MTU and refuses "
+					    "those from pod0 (196608): 99 % of the throughput of "
+					    "IPv6 is lost"));
+	assert_string_equal(wrong->cure,
+			    "ip link set dev pod0 gso_max_size 65536 gro_max_size 65536\n"
+			    "ip link set dev pod0 gso_ipv4_max_size 196608 gro_ipv4_max_size "
+			    "196608\n"
+			    "both ends of a veth pair, so also inside the namespace of a pod; what "
+			    "keeps IPv4 long takes iproute2 6.3\n"
+			    "or, instead, an MTU of at most 1382 there");
+	findings_free(&f);
+}
+
+/* IPv4 gets no more than the overlay takes, and none of it above 64 KB no command; no MTU
+ * below what IPv6 needs is proposed. */
+static void test_refused_cures(void **state)
+{
+	struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, 131072, 0),
+					  DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0)};
+	const struct finding *wrong;
+	struct findings f = {0};
+
+	(void)state;
+	devices[1].mtu = 1287;
+	doctor_limits(devices, 2, &routes, &f);
+	wrong = first_of(&f, FINDING_WRONG);
+	assert_non_null(strstr(wrong->cure, " gso_ipv4_max_size 131072 gro_ipv4_max_size 131072"));
+	assert_null(strstr(wrong->cure, "MTU"));
+	findings_free(&f);
+	devices[1].mtu = 1288;
+	devices[0].limits.gso_ipv4_max_size = devices[0].limits.gro_ipv4_max_size = SMALL;
+	doctor_limits(devices, 2, &routes, &f);
+	wrong = first_of(&f, FINDING_WRONG);
+	assert_null(strstr(wrong->cure, "gso_ipv4_max_size"));
+	assert_non_null(strstr(wrong->cure, "an MTU of at most 1280 there"));
+	findings_free(&f);
+}
+
+/* An overlay that takes less of IPv4: that is a mixed path besides, and both cures say so. */
+static void test_refused_beside_mixed(void **state)
+{
+	struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, BIG, 0),
+					  DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0)};
+	struct findings f = {0};
+
+	(void)state;
+	devices[1].limits.gso_ipv4_max_size = 131072;
+	doctor_limits(devices, 2, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_WRONG), 2);
+	assert_non_null(strstr(f.list[f.n - 2].cure, "pod0 gso_max_size 196608 gro_max_size 196608"
+						     "\nip link set dev pod0 gso_ipv4_max_size "
+						     "131072 gro_ipv4_max_size 131072\n"));
+	assert_non_null(strstr(f.list[f.n - 1].cure, "pod0 gso_max_size 65536 gro_max_size 65536"
+						     "\nip link set dev pod0 gso_ipv4_max_size "
+						     "131072 gro_ipv4_max_size 131072\n"));
+	findings_free(&f);
+}
+
+/* Where the path is mixed as well, the cure of that is the one. */
+static void test_refused_and_mixed(void **state)
+{
+	struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, BIG, 0),
+					  DEVICE(5, "vx0", "vxlan", DOCTOR_TUNNEL, SMALL, 0)};
+	static const char loss[] = "is lost, and nearly all of IPv6's";
+	const struct finding *wrong;
+	struct findings f = {0};
+
+	(void)state;
+	devices[0].mtu = 1382;
+	devices[1].mtu = OVERLAY_MTU;
+	doctor_limits(devices, 2, &routes, &f);
+	assert_null(strstr(first_of(&f, FINDING_WRONG)->text, loss));
+	findings_free(&f);
+	devices[0].mtu = POD_MTU;
+	doctor_limits(devices, 2, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_WRONG), 1);
+	wrong = first_of(&f, FINDING_WRONG);
+	assert_non_null(strstr(wrong->text, loss));
+	assert_null(strstr(wrong->cure, "196608"));
+	findings_free(&f);
+}
+
+/* The cure stays whole with four of the longest names. */
+static void test_refused_many(void **state)
+{
+	struct doctor_device devices[7];
+	const struct finding *wrong;
+	struct findings f = {0};
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		devices[i] = (struct doctor_device)DEVICE(i + 20, "", "veth", DOCTOR_OTHER, BIG, 0);
+		snprintf(devices[i].limits.name, IFNAMSIZ, "fifteen-name-%02d", i);
+	}
+	devices[6] = (struct doctor_device)DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0);
+	devices[6].mtu = OVERLAY_MTU;
+	doctor_limits(devices, 7, &routes, &f);
+	wrong = first_of(&f, FINDING_WRONG);
+	assert_non_null(strstr(wrong->text, "fifteen-name-03 (196608) and 2 more: 99 %"));
+	assert_non_null(strstr(wrong->cure, "dev fifteen-name-03 gso_ipv4_max_size 196608 "));
+	assert_non_null(strstr(wrong->cure, "at most 1382 there"));
+	findings_free(&f);
+}
+
+/* ---- The other end of a pair ---- */
+
+static void test_other_end(void **state)
+{
+	struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, SMALL, 0),
+					  DEVICE(5, "vx0", "vxlan", DOCTOR_TUNNEL, SMALL, 0)};
+	struct findings f = {0};
+
+	(void)state;
+	/* Of IPv4 alone. */
+	devices[0].other = (struct doctor_end){true, 0, SMALL, BIG};
+	doctor_limits(devices, 2, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_WRONG), 1);
+	assert_non_null(
+		strstr(first_of(&f, FINDING_WRONG)->text, "from pod0's other end (196608): "));
+	findings_free(&f);
+	/* Of IPv6, beside a long limit of IPv4 at this end. */
+	devices[0].other = (struct doctor_end){true, 0, BIG, BIG};
+	devices[0].limits.gso_ipv4_max_size = BIG;
+	devices[1].limits.gso_max_size = devices[1].limits.gso_ipv4_max_size = BIG;
+	devices[1].role = DOCTOR_PORT;
+	doctor_limits(devices, 2, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_WRONG), 1);
+	assert_non_null(strstr(first_of(&f, FINDING_WRONG)->text,
+			       "those from pod0's other end (196608): "));
+	findings_free(&f);
+	/* What this end may send is not what comes from there. */
+	devices[1].limits.gso_max_size = devices[1].limits.gso_ipv4_max_size = SMALL;
+	devices[0].other = (struct doctor_end){true, 0, SMALL, SMALL};
+	devices[0].limits.gso_max_size = devices[0].limits.gso_ipv4_max_size = BIG;
+	doctor_limits(devices, 2, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_WRONG), 0);
+	findings_free(&f);
+}
+
+static void test_other_end_unseen(void **state)
+{
+	struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, SMALL, 0),
+					  DEVICE(5, "pod1", "veth", DOCTOR_OTHER, SMALL, 0),
+					  DEVICE(6, "vx0", "vxlan", DOCTOR_TUNNEL, SMALL, 0)};
+	struct findings f = {0};
+
+	(void)state;
+	devices[0].other.err = devices[1].other.err = -EPERM;
+	doctor_limits(devices, 3, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_WRONG), 0);
+	assert_int_equal(findings_count(&f, FINDING_NOTE), 1);
+	assert_string_equal(first_of(&f, FINDING_NOTE)->text,
+			    "the other end of pod0 and of 1 more could not be looked at (Operation "
+			    "not permitted): taken to have the limits of the end here");
+	findings_free(&f);
+	/* One that is down hands on nothing. */
+	devices[0].limits.up = devices[1].limits.up = false;
+	doctor_limits(devices, 3, &routes, &f);
+	assert_int_equal(findings_count(&f, FINDING_NOTE), 0);
 	findings_free(&f);
 }
 
@@ -280,6 +518,14 @@ int main(void)
 		cmocka_unit_test(test_down),
 		cmocka_unit_test(test_on_tun),
 		cmocka_unit_test(test_many_feeders),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_is_told),
+		cmocka_unit_test(test_refused_cures),
+		cmocka_unit_test(test_refused_beside_mixed),
+		cmocka_unit_test(test_refused_and_mixed),
+		cmocka_unit_test(test_refused_many),
+		cmocka_unit_test(test_other_end),
+		cmocka_unit_test(test_other_end_unseen),
 		cmocka_unit_test(test_each_device_is_told),
 	};
 

@@ -38,11 +38,18 @@ static struct world {
 
 	bool lane_there, uapi_only;
 	unsigned n_opens, n_closes;
-	int lane_fd[2]; /* ours, the other end's */
+	int lane_fd[2];	 /* ours, the other end's */
+	int uapi_fd[2];	 /* likewise */
+	bool lane_full;	 /* it accepts no connection */
+	bool lane_stops; /* what it is asked by looks it answers later, by lane_goes_on() */
+	unsigned n_looks;
+	bool in_look[2]; /* by enum lane_socket */
+	unsigned n_owner_changes;
 	int lane_add_err;
 
-	unsigned fault_passes, change_passes; /* so many more passes will ... */
-	bool tell_all;			      /* of each kind of thing something is done */
+	unsigned fault_passes, change_passes, await_passes; /* so many more passes will ... */
+	bool tell_all;	/* of each kind of thing something is done */
+	bool lane_away; /* as the last pass was told */
 	int build_err;
 	const char *conflict;
 	const struct config *built_config;
@@ -52,7 +59,10 @@ static struct world {
 
 	int monitor_fd;
 	enum monitor_kind event;
+	bool harmless; /* it says what is wanted */
 	int monitor_err;
+	unsigned n_watches; /* made, less those freed */
+	int watch_err;
 } w;
 
 static void call(const char *what)
@@ -125,15 +135,18 @@ static struct lane_client *the_lane(void)
 	return (struct lane_client *)(void *)w.lane_fd;
 }
 
-static int fake_lane_open(const char *ifname, struct lane_client **ret, bool *ret_uapi_only)
+static int fake_lane_connect(const char *ifname, struct lane_client **ret, bool *ret_uapi_only)
 {
 	assert_string_equal(ifname, "sealane0");
 	w.n_opens++;
 	uv_stop(&w.loop);
 	*ret_uapi_only = w.uapi_only;
+	if (w.lane_full)
+		return -EAGAIN;
 	if (!w.lane_there)
 		return -ENOENT;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w.lane_fd), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w.uapi_fd), 0);
 	*ret = the_lane();
 	return 0;
 }
@@ -143,12 +156,57 @@ static void fake_lane_close(struct lane_client *c)
 	assert_ptr_equal(c, the_lane());
 	w.n_closes++;
 	close(w.lane_fd[0]);
+	close(w.uapi_fd[0]);
+	close(w.uapi_fd[1]);
 }
 
-static int fake_lane_watch_fd(const struct lane_client *c)
+static int fake_lane_fd(const struct lane_client *c, enum lane_socket which)
 {
 	assert_ptr_equal(c, the_lane());
-	return w.lane_fd[0];
+	return which == LANE_UAPI ? w.uapi_fd[0] : w.lane_fd[0];
+}
+
+/* An answer is one byte. */
+static void answer_look(enum lane_socket which)
+{
+	const int fd = which == LANE_UAPI ? w.uapi_fd[1] : w.lane_fd[1];
+
+	assert_int_equal(send(fd, "!", 1, MSG_NOSIGNAL), 1);
+}
+
+static int fake_lane_look(struct lane_client *c, enum lane_socket which)
+{
+	assert_ptr_equal(c, the_lane());
+	assert_false(w.in_look[which]);
+	w.in_look[which] = true;
+	w.n_looks++;
+	uv_stop(&w.loop);
+	if (!w.lane_stops)
+		answer_look(which);
+	return 0;
+}
+
+static int fake_lane_look_more(struct lane_client *c, enum lane_socket which, char **ret)
+{
+	const ssize_t len = recv(fake_lane_fd(c, which), &(char){0}, 1, MSG_DONTWAIT);
+
+	if (len < 0)
+		return -EAGAIN;
+	w.in_look[which] = false;
+	if (!len)
+		return -EPIPE;
+	*ret = lane_answer_copy(which == LANE_UAPI ? "uapi" : "control");
+	assert_non_null(*ret);
+	return 0;
+}
+
+static inline void lane_goes_on(void)
+{
+	w.lane_stops = false;
+	for (int i = 0; i < LANE_SOCKETS; i++) {
+		if (w.in_look[i])
+			answer_look((enum lane_socket)i);
+	}
 }
 
 static int fake_lane_add(struct lane_client *c, const struct desired *d,
@@ -158,6 +216,7 @@ static int fake_lane_add(struct lane_client *c, const struct desired *d,
 	assert_ptr_equal(c, the_lane());
 	assert_non_null(d);
 	assert_non_null(memory);
+	assert_false(w.in_look[LANE_UAPI] || w.in_look[LANE_CONTROL]);
 	call("+lane");
 	return w.lane_add_err;
 }
@@ -208,6 +267,11 @@ static void fake_add_devices(struct nl *nl, const struct desired *d, struct repo
 		w.fault_passes--;
 		report_fault(r, -ENETUNREACH, "route %s", "x");
 	}
+	if (w.await_passes) {
+		w.await_passes--;
+		r->awaited++;
+	}
+	w.lane_away = r->lane_away;
 	if (w.tell_all) {
 		report_did(r, &r->added, "peer a");
 		report_did(r, &r->added, "added route x");
@@ -232,6 +296,7 @@ static void fake_add_devices(struct nl *nl, const struct desired *d, struct repo
 		assert_non_null(d);                                                                \
 		call(text);                                                                        \
 	}
+STAGE(fake_make_way, "way")
 STAGE(fake_remove_devices, "-devices")
 STAGE(fake_add_addresses, "+addresses")
 STAGE(fake_remove_addresses, "-addresses")
@@ -239,6 +304,29 @@ STAGE(fake_add_stations, "+stations")
 STAGE(fake_remove_stations, "-stations")
 STAGE(fake_add_routes, "+routes")
 STAGE(fake_remove_routes, "-routes")
+
+static int fake_watch_new(struct nl *nl, const struct desired *d, struct station_watch **ret)
+{
+	assert_non_null(nl);
+	assert_non_null(d);
+	if (w.watch_err)
+		return w.watch_err;
+	w.n_watches++;
+	*ret = malloc(1);
+	return 0;
+}
+
+static void fake_watch_free(struct station_watch *watch)
+{
+	w.n_watches -= !!watch;
+	free(watch);
+}
+
+static bool fake_watch_wants_pass(const struct station_watch *watch, const struct monitor_event *ev)
+{
+	assert_int_equal(ev->kind, MONITOR_NEIGH);
+	return watch && !w.harmless;
+}
 
 static int fake_monitor_open(struct monitor **ret)
 {
@@ -281,17 +369,23 @@ static const struct reconcile_ops fake_ops = {
 	.path_mtu = fake_path_mtu,
 	.memory_new = fake_memory_new,
 	.memory_free = fake_memory_free,
-	.lane_open = fake_lane_open,
+	.lane_connect = fake_lane_connect,
 	.lane_close = fake_lane_close,
-	.lane_watch_fd = fake_lane_watch_fd,
+	.lane_fd = fake_lane_fd,
+	.lane_look = fake_lane_look,
+	.lane_look_more = fake_lane_look_more,
 	.lane_add = fake_lane_add,
 	.lane_remove = fake_lane_remove,
 	.ports_add = fake_ports_add,
 	.ports_remove = fake_ports_remove,
+	.make_way = fake_make_way,
 	.kernel = {{fake_add_devices, fake_remove_devices},
 		   {fake_add_addresses, fake_remove_addresses},
 		   {fake_add_stations, fake_remove_stations},
 		   {fake_add_routes, fake_remove_routes}},
+	.watch_new = fake_watch_new,
+	.watch_free = fake_watch_free,
+	.watch_wants_pass = fake_watch_wants_pass,
 	.monitor_open = fake_monitor_open,
 	.monitor_close = fake_monitor_close,
 	.monitor_fd = fake_monitor_fd,
@@ -307,6 +401,13 @@ static void on_pass(void *ctx)
 	uv_stop(&w.loop);
 	memcpy(w.last, w.calls, sizeof(w.last));
 	w.calls[0] = '\0';
+}
+
+static void on_lane(void *ctx)
+{
+	assert_ptr_equal(ctx, &w);
+	w.n_owner_changes++;
+	uv_stop(&w.loop);
 }
 
 static void on_guard(uv_timer_t *timer)
@@ -334,18 +435,29 @@ static const uint8_t alice_public[32] =
 	"\x85\x20\xf0\x09\x89\x30\xa7\x54\x74\x8b\x7d\xdc\xb4\x3e\xf7\x5a"
 	"\x0d\xbf\x3a\x0d\x26\x38\x1a\xf4\xeb\xa4\xa9\x8e\xaa\x9b\x4e\x6a";
 
-static inline void start_with(const struct reconcile_ops *ops, const struct reconcile_times *times)
+static inline void start_at_lane_times(const struct reconcile_ops *ops,
+				       const struct reconcile_times *times,
+				       const struct reconcile_lane_times *lane_times)
 {
 	struct reconcile_args args = {
 		.loop = &w.loop,
 		.ops = ops,
 		.times = *times,
+		.lane_times = *lane_times,
 		.on_pass = on_pass,
+		.on_lane = on_lane,
 		.ctx = &w,
 	};
 
 	memcpy(args.private_key, alice_private, sizeof(alice_private));
 	assert_int_equal(reconcile_start(&args, &w.config, &w.r), 0);
+}
+
+static inline void start_with(const struct reconcile_ops *ops, const struct reconcile_times *times)
+{
+	static const struct reconcile_lane_times never = {NEVER, NEVER};
+
+	start_at_lane_times(ops, times, &never);
 }
 
 static inline void start(const struct reconcile_times *times)
@@ -379,14 +491,15 @@ static inline void finish(void)
 {
 	reconcile_stop(w.r);
 	uv_close((uv_handle_t *)&w.guard, NULL);
-	uv_run(&w.loop, UV_RUN_DEFAULT);
+	while (uv_run(&w.loop, UV_RUN_DEFAULT)) /* it may have been stopped before */
+		;
 	assert_int_equal(uv_loop_close(&w.loop), 0);
 }
 
 #define ADDED	     "+devices +addresses +stations +routes "
 #define REMOVED	     "-routes -stations -addresses -devices "
-#define WITH_LANE    "path build +lane +ports " ADDED REMOVED "-ports -lane "
-#define WITHOUT_LANE "path build " ADDED REMOVED
+#define WITH_LANE    "path build way +lane +ports " ADDED REMOVED "-ports -lane "
+#define WITHOUT_LANE "path build way " ADDED REMOVED
 
 __attribute__((unused)) static const struct reconcile_times quiet = {NEVER, NEVER, NEVER, NEVER,
 								     NEVER};

@@ -24,7 +24,7 @@ static const char *skip_reason;
 
 /* A folder with all that an agent needs, which no lane has. */
 static struct world {
-	char folder[32], config[64], key[64], socket[64], manager[64];
+	char folder[32], other[64], config[64], key[64], socket[64], manager[64];
 	int manager_fd; /* where the service manager would read */
 	int saved_stderr, log_fd;
 	struct agent_args args;
@@ -71,13 +71,15 @@ static void begin(void)
 	memset(&w, 0, sizeof(w));
 	snprintf(w.folder, sizeof(w.folder), "/tmp/test_agent.XXXXXX");
 	assert_non_null(mkdtemp(w.folder));
+	snprintf(w.other, sizeof(w.other), "%s/other", w.folder);
 	snprintf(w.config, sizeof(w.config), "%s/sealane.yaml", w.folder);
 	snprintf(w.key, sizeof(w.key), "%s/key", w.folder);
 	snprintf(w.socket, sizeof(w.socket), "%s/agent.sock", w.folder);
 	snprintf(w.manager, sizeof(w.manager), "%s/manager", w.folder);
 	snprintf(log, sizeof(log), "%s/log", w.folder);
 	bind_manager();
-	w.args = (struct agent_args){.config_path = w.config, .getenv_fn = world_getenv};
+	w.args = (struct agent_args){
+		.config_path = w.config, .getenv_fn = world_getenv, .lock_folder = w.folder};
 	w.log_fd = open(log, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	assert_true(w.log_fd >= 0);
 	unlink(log);
@@ -118,6 +120,8 @@ static void assert_has_not(const char *text, const char *part)
 
 static void test_check(void **state)
 {
+	static char names[] = "SEALANE_NODE_NAMES=x", colour[] = "SEALANE_COLOUR=blue";
+	static char *const environment[] = {names, colour, NULL};
 	char log[4096];
 
 	(void)state;
@@ -129,7 +133,12 @@ static void test_check(void **state)
 	w.args.config_path = "/nonexistent.yaml";
 	assert_int_equal(agent_check(&w.args), -ENOENT);
 	assert_int_equal(access(w.key, F_OK), -1); /* it only looks */
+	w.args.environment = environment;
+	assert_int_equal(agent_check(&w.args), -ENOENT);
 	finish(log, sizeof(log));
+	assert_has(log, "environment: SEALANE_NODE_NAMES is not known; did you mean "
+			"SEALANE_NODE_NAME?\n");
+	assert_has(log, "environment: SEALANE_COLOUR is not known\n");
 	assert_has(log, "sealane.yaml:4: what: ");
 	assert_has(log, "/nonexistent.yaml: ");
 }
@@ -196,9 +205,17 @@ static void test_life(void **state)
 	assert_int_equal(stat(w.key, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 
+	/* With a socket of its own it would be no better. */
 	assert_int_equal(agent_start(&w.args, &second), -EADDRINUSE);
 	agent_free(second);
 	assert_int_equal(stat(w.socket, &st), 0); /* the first one's stays */
+
+	/* As it would be in another network namespace, for another lane. */
+	w.args.lock_folder = w.other;
+	assert_int_equal(agent_start(&w.args, &second), -EADDRINUSE);
+	agent_free(second);
+	assert_int_equal(stat(w.socket, &st), 0);
+	assert_int_equal(rmdir(w.other), 0); /* its locks are gone */
 
 	raise(SIGTERM);
 	agent_run(agent);
@@ -206,13 +223,17 @@ static void test_life(void **state)
 	assert_int_equal(stat(w.socket, &st), -1);
 	read_manager(told, sizeof(told));
 	finish(log, sizeof(log));
-	assert_has(log, "new private key ");
-	assert_has(log, "lane sltest0 is awaited\n");
-	assert_has(log, "another agent answers on ");
-	assert_has(log, "stopping; lane, devices and routes stay as they are\n");
 	assert_has(told, "STATUS=lane sltest0 is awaited\n");
 	assert_has(told, "STOPPING=1\n");
 	assert_has_not(told, "READY=1"); /* without a lane it waits longer than that */
+	assert_has(log, "new private key ");
+	assert_has(log, "lane sltest0 is awaited\n");
+	snprintf(told, sizeof(told), "lane sltest0 is kept by process %d (sealane-agent, lane ",
+		 (int)getpid());
+	assert_has(log, told);
+	assert_has(log, "/sltest0.agent.lock; two agents would undo each other's work");
+	assert_has(log, "another agent answers on ");
+	assert_has(log, "stopping; lane, devices and routes stay as they are\n");
 }
 
 static void reload(const char *more)

@@ -48,6 +48,19 @@ static void test_node(void **state)
 		 "host; " TUNNEL_RULE},
 		{"node: {tunnel_addresses: [\"::1\"]}",
 		 "1: node.tunnel_addresses[0]: \"::1\" is no address of a host; " TUNNEL_RULE},
+		{"node: {tunnel_addresses: [127.0.0.1]}",
+		 "1: node.tunnel_addresses[0]: \"127.0.0.1\" is no address of a "
+		 "host; " TUNNEL_RULE},
+		{"node: {tunnel_addresses: [\"ff02::1\"]}",
+		 "1: node.tunnel_addresses[0]: \"ff02::1\" is no address of a host; " TUNNEL_RULE},
+		{"node: {tunnel_addresses: [\"::\"]}",
+		 "1: node.tunnel_addresses[0]: \"::\" is no address of a host; " TUNNEL_RULE},
+		{"node: {tunnel_addresses: [\"fe80::1\"]}",
+		 "1: node.tunnel_addresses[0]: \"fe80::1\" is link-local, which every link "
+		 "has; " TUNNEL_RULE},
+		{"node: {tunnel_addresses: [\"::ffff:10.0.0.1\"]}",
+		 "1: node.tunnel_addresses[0]: \"::ffff:10.0.0.1\" is an IPv4 address in the form "
+		 "of IPv6; " TUNNEL_RULE},
 		{"node: {tunnel_addresses: [0.0.0.0]}",
 		 "1: node.tunnel_addresses[0]: \"0.0.0.0\" is no address of a host; " TUNNEL_RULE},
 		{"node: {tunnel_addresses: [10.0.0.1], name: a b}",
@@ -87,6 +100,7 @@ static void test_node(void **state)
 	REFUSALS(rows);
 }
 
+#define TAKEN_NAME  "is a name that the kernel keeps for itself; allowed: another name"
 #define IFNAME_RULE "allowed: 1 to 15 characters without blanks, /, : and %"
 
 static void test_lane_and_rest(void **state)
@@ -109,6 +123,9 @@ static void test_lane_and_rest(void **state)
 		 "2: lane.interface: \".\" is no name of a device; " IFNAME_RULE},
 		{NODE "lane: {interface: ..}",
 		 "2: lane.interface: \"..\" is no name of a device; " IFNAME_RULE},
+		{NODE "lane: {interface: lo}", "2: lane.interface: \"lo\" " TAKEN_NAME},
+		{NODE "lane: {interface: all}", "2: lane.interface: \"all\" " TAKEN_NAME},
+		{NODE "lane: {interface: default}", "2: lane.interface: \"default\" " TAKEN_NAME},
 		{NODE "lane: {interface: \"\\xe9\"}",
 		 "2: lane.interface: \"??\" is no name of a device; " IFNAME_RULE},
 		{NODE "lane: {start: yes}",
@@ -134,6 +151,9 @@ static void test_lane_and_rest(void **state)
 		{NODE "http: {listen: localhost:80}",
 		 "2: http.listen: \"localhost:80\" has no IP address (names are not looked "
 		 "up); " LISTEN_RULE},
+		{NODE "http: {listen: '[fe80::1]:80'}",
+		 "2: http.listen: \"[fe80::1]:80\" has a link-local address, which would need a "
+		 "zone; " LISTEN_RULE},
 		{NODE "http: {listen: 127.0.0.1:0}",
 		 "2: http.listen: \"127.0.0.1:0\" has a port that is not 1 to 65535; " LISTEN_RULE},
 	};
@@ -167,15 +187,6 @@ static void test_overlay(void **state)
 		{"node: {tunnel_addresses: [\"fd00::1\"]}\noverlays: [{name: o, vni: 1}]",
 		 "2: overlays[0].family: this node has no IPv4 tunnel address to carry it; "
 		 "allowed: ipv6"},
-		{OVERLAY "addresses: [10.0.0.1]}",
-		 "3: overlays[0].addresses[0]: \"10.0.0.1\" has no length; " OWN_RULE},
-		{OVERLAY "addresses: [10.0.0.1/33]}",
-		 "3: overlays[0].addresses[0]: \"10.0.0.1/33\" is no IP address with its "
-		 "length; " OWN_RULE},
-		{OVERLAY "addresses: [127.0.0.1/8]}",
-		 "3: overlays[0].addresses[0]: \"127.0.0.1/8\" is no address of a host; " OWN_RULE},
-		{OVERLAY "addresses: [10.0.0.1/24, 10.0.0.2/24, 10.0.0.1/32]}",
-		 "3: overlays[0].addresses[2]: 10.0.0.1 is given a second time; allowed: once"},
 		{OVERLAY "mtu: 575}",
 		 "3: overlays[0].mtu: \"575\" is out of range; allowed: 0, or 576 to 65535"},
 		{OVERLAY "mtu: 1279, addresses: [10.0.0.1/24, \"fd20::1/64\"]}",
@@ -209,8 +220,40 @@ static void test_overlay(void **state)
 		{NODE "overlays: [{name: sealane0, vni: 1}]", "2: overlays[0].name: \"sealane0\" "
 							      "is the lane's interface; "
 							      "allowed: another name"},
+		{NODE "overlays: [{name: all, vni: 1}]",
+		 "2: overlays[0].name: \"all\" " TAKEN_NAME},
 		{NODE "lane: {interface: agent}", "2: lane.interface: \"agent\" is the agent's "
 						  "own; allowed: another name"},
+	};
+
+	(void)state;
+	REFUSALS(rows);
+}
+
+static void test_overlay_addresses(void **state)
+{
+	static const struct row rows[] = {
+		{OVERLAY "addresses: [10.0.0.1]}",
+		 "3: overlays[0].addresses[0]: \"10.0.0.1\" has no length; " OWN_RULE},
+		{OVERLAY "addresses: [10.0.0.1/33]}",
+		 "3: overlays[0].addresses[0]: \"10.0.0.1/33\" is no IP address with its "
+		 "length; " OWN_RULE},
+		{OVERLAY "addresses: [127.0.0.1/8]}",
+		 "3: overlays[0].addresses[0]: \"127.0.0.1/8\" is no address of a host; " OWN_RULE},
+		{OVERLAY "addresses: [10.0.0.0/24]}",
+		 "3: overlays[0].addresses[0]: \"10.0.0.0/24\" is the network and not an address "
+		 "in it; " OWN_RULE},
+		{OVERLAY "addresses: [10.0.3.255/22]}",
+		 "3: overlays[0].addresses[0]: \"10.0.3.255/22\" is the broadcast address of its "
+		 "network; " OWN_RULE},
+		{OVERLAY "addresses: [224.0.0.5/24]}",
+		 "3: overlays[0].addresses[0]: \"224.0.0.5/24\" is no address of a "
+		 "host; " OWN_RULE},
+		{OVERLAY "addresses: [\"::ffff:10.0.0.1/120\"]}",
+		 "3: overlays[0].addresses[0]: \"::ffff:10.0.0.1/120\" is an IPv4 address in the "
+		 "form of IPv6; " OWN_RULE},
+		{OVERLAY "addresses: [10.0.0.1/24, 10.0.0.2/24, 10.0.0.1/32]}",
+		 "3: overlays[0].addresses[2]: 10.0.0.1 is given a second time; allowed: once"},
 	};
 
 	(void)state;
@@ -306,6 +349,12 @@ static void test_peer(void **state)
 		 "65535; " ENDPOINT_RULE},
 		{PEER BETA "endpoint: 0.0.0.0:1}", "4: peers[0].endpoint: \"0.0.0.0:1\" has an "
 						   "address that is no host's; " ENDPOINT_RULE},
+		{PEER BETA "endpoint: \"[fe80::1]:1\"}",
+		 "4: peers[0].endpoint: \"[fe80::1]:1\" has a link-local address, which would "
+		 "need a zone; " ENDPOINT_RULE},
+		{PEER BETA "endpoint: \"[::ffff:192.0.2.1]:1\"}",
+		 "4: peers[0].endpoint: \"[::ffff:192.0.2.1]:1\" has an IPv4 address in the form "
+		 "of IPv6; " ENDPOINT_RULE},
 		{PEER BETA "endpoint: \"[ff02::1]:1\"}",
 		 "4: peers[0].endpoint: \"[ff02::1]:1\" has an address that is no "
 		 "host's; " ENDPOINT_RULE},
@@ -364,6 +413,20 @@ static void test_attachment(void **state)
 		 "allowed: fd00:1::/64, if that network is meant"},
 		{PEER BETA "tunnel_addresses: [10.10.0.2], overlays: [{name: o, mac: x}]}",
 		 "4: peers[0].overlays[0].mac: \"x\" is no MAC address; " MAC_RULE},
+		{PEER BETA "tunnel_addresses: [10.10.0.2], overlays: [{name: o,\n"
+			   "addresses: [10.20.0.255]}]}",
+		 "5: peers[0].overlays[0].addresses[0]: 10.20.0.255 is the broadcast address of "
+		 "the "
+		 "overlay's network; allowed: an address of a host"},
+		{PEER BETA "tunnel_addresses: [10.10.0.2], overlays: [{name: o,\n"
+			   "addresses: [10.20.0.2], routes: [10.244.2.0/24,\n\"fd44::/64\"]}]}",
+		 "6: peers[0].overlays[0].routes[1]: fd44::/64: the peer has no IPv6 address on "
+		 "the "
+		 "overlay to go by; allowed: with one in its addresses there"},
+		{PEER BETA "tunnel_addresses: [10.10.0.2], overlays: [{name: o,\n"
+			   "routes: [10.244.2.0/24]}]}",
+		 "5: peers[0].overlays[0].routes[0]: 10.244.2.0/24: the peer has no address on the "
+		 "overlay to go by; allowed: with one in its addresses there"},
 		{OVERLAY "type: bareudp}\npeers:\n" BETA "tunnel_addresses: [10.10.0.2],"
 			 "overlays: [{name: o, mac: 02:00:00:00:00:01}]}",
 		 "5: peers[0].overlays[0].mac: a bareudp has no such setting; allowed: none"},
@@ -495,11 +558,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_node),	      cmocka_unit_test(test_lane_and_rest),
-		cmocka_unit_test(test_overlay),	      cmocka_unit_test(test_keys_of_types),
-		cmocka_unit_test(test_overlay_pairs), cmocka_unit_test(test_peer),
-		cmocka_unit_test(test_attachment),    cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_many_faults),   cmocka_unit_test(test_no_echoes),
-		cmocka_unit_test(test_bound),	      cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_overlay),	      cmocka_unit_test(test_overlay_addresses),
+		cmocka_unit_test(test_keys_of_types), cmocka_unit_test(test_overlay_pairs),
+		cmocka_unit_test(test_peer),	      cmocka_unit_test(test_attachment),
+		cmocka_unit_test(test_twins),	      cmocka_unit_test(test_many_faults),
+		cmocka_unit_test(test_no_echoes),     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,6 +282,14 @@ static struct member *make_many(void)
 	return members;
 }
 
+static void free_many(struct member *members)
+{
+	free(members[0].overlays[0].addresses);
+	free(members[0].allowed_ips);
+	free(members[0].overlays);
+	free(members);
+}
+
 static void test_many(void **state)
 {
 	struct member *members = make_many();
@@ -305,10 +313,49 @@ static void test_many(void **state)
 		assert_int_equal(station->n_addresses, 1);
 	}
 	desired_free(d);
-	free(members[0].overlays[0].addresses);
-	free(members[0].allowed_ips);
-	free(members[0].overlays);
-	free(members);
+	free_many(members);
+}
+
+static size_t count_flood_conflicts(const struct desired *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_conflicts; i++)
+		n += !!strstr(d->conflicts[i], "ov0: more than the 1024 members");
+	return n;
+}
+
+/* To how many a port floods (sealaned(8)); the kernel's devices know no bound. */
+static void test_floods(void **state)
+{
+	static const struct {
+		enum config_type type;
+		bool flood;
+		size_t n_members;
+		bool floods, conflict;
+	} rows[] = {
+		{CONFIG_PORT, true, 0, true, false},	  {CONFIG_PORT, true, 1024, true, false},
+		{CONFIG_PORT, true, 1025, false, true},	  {CONFIG_PORT, false, 1025, false, false},
+		{CONFIG_PORT, false, 1024, false, false}, {CONFIG_VXLAN, true, 1025, true, false},
+	};
+	struct member *members = make_many();
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct desired *d;
+
+		w.overlays[0].type = rows[i].type;
+		w.overlays[0].flood = rows[i].flood;
+		assert_int_equal(desired_build(&w.config, members, rows[i].n_members, &w.facts, &d),
+				 0);
+		assert_int_equal(d->overlays[0].n_stations, rows[i].n_members);
+		assert_int_equal(desired_floods(&d->overlays[0]), rows[i].floods);
+		assert_int_equal(count_flood_conflicts(d), rows[i].conflict);
+		desired_free(d);
+	}
+	free_many(members);
 }
 
 int main(void)
@@ -317,7 +364,7 @@ int main(void)
 		cmocka_unit_test(test_mac),  cmocka_unit_test(test_overhead),
 		cmocka_unit_test(test_mtu),  cmocka_unit_test(test_checksum),
 		cmocka_unit_test(test_own),  cmocka_unit_test(test_stations),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_many), cmocka_unit_test(test_floods),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

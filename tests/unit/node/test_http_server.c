@@ -1,95 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop_reader.h"
+#include "http_world.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
-#include <netinet/in.h>
-
-#include "agent/node/status.h"
-
-/* Take the place of the real ones. */
-static const struct status_source source;
-static bool is_ready;
-static unsigned n_metrics;
-
-char *status_metrics(const struct status_source *s)
-{
-	assert_ptr_equal(s, &source);
-	n_metrics++;
-	return strdup("a_metric 1\n");
-}
-
-bool status_ready(const struct status_source *s, char reason[STATUS_REASON_LEN])
-{
-	assert_ptr_equal(s, &source);
-	snprintf(reason, STATUS_REASON_LEN, "%s", is_ready ? "" : "lane sl0 has ended");
-	return is_ready;
-}
-
-struct world {
-	uv_loop_t loop;
-	struct http_server *server;
-	struct sockaddr_storage address;
-};
-
-static struct sockaddr_storage localhost(uint16_t port)
-{
-	struct sockaddr_storage ss = {0};
-	struct sockaddr_in *in = (struct sockaddr_in *)&ss;
-
-	in->sin_family = AF_INET;
-	in->sin_port = htons(port);
-	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return ss;
-}
-
-static int start_at(struct world *w, const struct sockaddr_storage *address)
-{
-	int err;
-
-	memset(w, 0, sizeof(*w));
-	assert_int_equal(uv_loop_init(&w->loop), 0);
-	err = http_server_start(&w->loop, address, &source, &w->server);
-	if (!err)
-		http_server_address(w->server, &w->address);
-	is_ready = true;
-	n_metrics = 0;
-	return err;
-}
-
-static void begin(struct world *w)
-{
-	const struct sockaddr_storage any_port = localhost(0);
-
-	assert_int_equal(start_at(w, &any_port), 0);
-}
-
-static void end(struct world *w)
-{
-	http_server_stop(w->server);
-	uv_run(&w->loop, UV_RUN_DEFAULT);
-	assert_int_equal(uv_loop_close(&w->loop), 0);
-}
-
-static int connect_to(const struct sockaddr_storage *address)
-{
-	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (const struct sockaddr *)address, sizeof(*address)), 0);
-	return fd;
-}
-
-static void ask(struct world *w, const char *request, struct reader *r)
-{
-	int fd = connect_to(&w->address);
-
-	assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-	reader_begin(r, &w->loop, fd);
-	reader_wait(r);
-}
-
-#define REST " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 static const struct request_case {
 	const char *request;
@@ -196,33 +108,6 @@ static void test_kept_connection(void **state)
 	end(&w);
 }
 
-static void test_many_connections(void **state)
-{
-	static const char request[] = "GET /healthz" REST;
-	int idle[HTTP_CONNECTIONS_MAX], fd;
-	struct reader r;
-	struct world w;
-
-	(void)state;
-	begin(&w);
-	for (int i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
-		idle[i] = connect_to(&w.address);
-		uv_run(&w.loop, UV_RUN_NOWAIT);
-	}
-	fd = connect_to(&w.address);
-	assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-	reader_begin(&r, &w.loop, fd);
-	for (int i = 0; i < 20; i++)
-		uv_run(&w.loop, UV_RUN_NOWAIT);
-	assert_int_equal(r.len, 0); /* it has to wait */
-	for (int i = 0; i < HTTP_CONNECTIONS_MAX; i++)
-		close(idle[i]);
-	reader_wait(&r);
-	assert_non_null(strstr(r.text, " 200 "));
-	reader_done(&r);
-	end(&w);
-}
-
 static unsigned count_fds(void)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -267,7 +152,7 @@ static void test_ipv6(void **state)
 	(void)state;
 	in6->sin6_family = AF_INET6;
 	in6->sin6_addr = in6addr_loopback;
-	err = start_at(&w, &ss);
+	err = start_at(&w, &ss, LONG_MS);
 	if (err) {
 		assert_true(err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT);
 		end(&w);
@@ -283,9 +168,11 @@ static void test_ipv6(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests),	cmocka_unit_test(test_nonsense),
-		cmocka_unit_test(test_kept_connection), cmocka_unit_test(test_many_connections),
-		cmocka_unit_test(test_addresses),	cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_kept_connection),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_ipv6),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -359,12 +359,129 @@ static void test_watch(void **state)
 	lane_server_start(&s, play, &script);
 	c = lane_server_client(&s);
 	assert_int_equal(lane_client_ask(c, LANE_CONTROL, "set=1\n", NULL, err), 0);
-	assert_false(is_readable(lane_client_watch_fd(c), 0));
+	assert_false(is_readable(lane_client_fd(c, LANE_CONTROL), 0));
 	lane_server_stop(&s);
-	assert_true(is_readable(lane_client_watch_fd(c), SERVER_PATIENCE_MS));
-	assert_int_equal(recv(lane_client_watch_fd(c), &byte, 1, 0), 0);
+	assert_true(is_readable(lane_client_fd(c, LANE_CONTROL), SERVER_PATIENCE_MS));
+	assert_int_equal(recv(lane_client_fd(c, LANE_CONTROL), &byte, 1, 0), 0);
 	assert_int_equal(lane_client_ask(c, LANE_UAPI, "get=1\n", NULL, err), -EPIPE);
 	lane_client_close(c);
+}
+
+/* Asking without waiting */
+
+/* Until all of the answer came. */
+static int look_to_end(struct lane_client *c, enum lane_socket which, char **answer)
+{
+	int err = lane_client_look_more(c, which, answer);
+
+	while (err == -EAGAIN && is_readable(lane_client_fd(c, which), SERVER_PATIENCE_MS))
+		err = lane_client_look_more(c, which, answer);
+	return err;
+}
+
+static struct lane_client *connect_client(const struct lane_server *s)
+{
+	struct lane_client *c = NULL;
+	bool uapi_only = true;
+
+	assert_int_equal(lane_client_connect_at(s->path[LANE_UAPI], s->path[LANE_CONTROL],
+						SERVER_PATIENCE_MS, &c, &uapi_only),
+			 0);
+	assert_false(uapi_only);
+	return c;
+}
+
+static void test_look(void **state)
+{
+	struct script script = {.control_get = "version=1\na=b\nerrno=0\n\n",
+				.answer = "private_key=x\nerrno=0\n\n"};
+	char err[LANE_CLIENT_ERR_LEN], *answer = NULL;
+	struct lane_server s;
+	struct lane_client *c;
+
+	(void)state;
+	lane_server_start(&s, play, &script);
+	s.bytewise = true;
+	c = connect_client(&s);
+	assert_int_equal(lane_client_look(c, LANE_CONTROL), 0);
+	assert_int_equal(lane_client_look(c, LANE_CONTROL), 0); /* is the same one */
+	assert_int_equal(lane_client_ask(c, LANE_CONTROL, "set=1\n", NULL, err), -EBUSY);
+	assert_true(lane_client_usable(c));
+	assert_int_equal(lane_client_look(c, LANE_UAPI), 0);
+	assert_int_equal(look_to_end(c, LANE_UAPI, &answer), 0);
+	assert_string_equal(answer, "private_key=x\n");
+	lane_answer_free(answer);
+	assert_int_equal(look_to_end(c, LANE_CONTROL, &answer), 0);
+	assert_string_equal(answer, "version=1\na=b\n");
+	lane_answer_free(answer);
+	assert_int_equal(s.n_requests, 2);
+	assert_int_equal(lane_client_ask(c, LANE_CONTROL, "set=1\n", NULL, err), 0);
+	lane_client_close(c);
+	lane_server_stop(&s);
+}
+
+/* It never waits, and what came is kept, or wiped with the client. */
+static void test_look_at_a_silent_lane(void **state)
+{
+	struct script script = {.control_get = "version=1\n"};
+	struct lane_server s;
+	struct lane_client *c;
+	char *answer = NULL;
+
+	(void)state;
+	lane_server_start(&s, play, &script);
+	c = connect_client(&s);
+	assert_int_equal(lane_client_look(c, LANE_CONTROL), 0);
+	assert_true(is_readable(lane_client_fd(c, LANE_CONTROL), SERVER_PATIENCE_MS));
+	assert_int_equal(lane_client_look_more(c, LANE_CONTROL, &answer), -EAGAIN);
+	assert_int_equal(lane_client_look_more(c, LANE_CONTROL, &answer), -EAGAIN);
+	assert_true(lane_client_usable(c));
+	assert_null(answer);
+	lane_client_close(c);
+	lane_server_stop(&s);
+}
+
+static void test_look_in_vain(void **state)
+{
+	static const struct {
+		const char *answer;
+		int err;
+	} rows[] = {
+		{NULL, -EPIPE},
+		{"a=1\n\n", -EPROTO},
+		{"version=2\nerrno=0\n\n", -EPROTO},
+		{"xversion=1\nerrno=0\n\n", -EPROTO},
+		{"version=1\nerrno=22\n\n", -EPROTO},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const enum lane_socket which = rows[i].answer ? LANE_CONTROL : LANE_UAPI;
+		struct script script = {.control_get = rows[i].answer};
+		struct lane_server s;
+		struct lane_client *c;
+		char *answer = NULL;
+
+		lane_server_start(&s, play, &script);
+		c = connect_client(&s);
+		assert_int_equal(lane_client_look(c, which), 0);
+		assert_int_equal(look_to_end(c, which, &answer), rows[i].err);
+		assert_null(answer);
+		assert_false(lane_client_usable(c));
+		assert_int_equal(lane_client_look(c, which), -EPIPE);
+		assert_int_equal(lane_client_look_more(c, which, &answer), -EPIPE);
+		lane_client_close(c);
+		lane_server_stop(&s);
+	}
+}
+
+static void test_answer_copy(void **state)
+{
+	char *copy = lane_answer_copy("a=1\nb=2\n");
+
+	(void)state;
+	assert_string_equal(copy, "a=1\nb=2\n");
+	lane_answer_free(copy);
 }
 
 static void test_lines(void **state)
@@ -412,6 +529,10 @@ int main(void)
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_open_without_lane),
 		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_look_at_a_silent_lane),
+		cmocka_unit_test(test_look_in_vain),
+		cmocka_unit_test(test_answer_copy),
 		cmocka_unit_test(test_lines),
 	};
 

@@ -21,7 +21,6 @@ static void test_order_with_a_lane(void **state)
 	assert_int_equal(reconcile_state(w.r)->n_failed_passes, 0);
 	assert_true(reconcile_state(w.r)->synced_ms > 0);
 	assert_non_null(reconcile_desired(w.r));
-	assert_ptr_equal(reconcile_lane(w.r), the_lane());
 	assert_memory_equal(w.built_facts.private_key, alice_private, 32);
 	assert_memory_equal(w.built_facts.public_key, alice_public, 32);
 	assert_int_equal(w.built_facts.path_mtu, 1400);
@@ -39,7 +38,6 @@ static void test_order_without_a_lane(void **state)
 	run_passes(1);
 	assert_string_equal(w.last, WITHOUT_LANE);
 	assert_false(reconcile_state(w.r)->lane_there);
-	assert_null(reconcile_lane(w.r));
 	assert_string_equal(reconcile_state(w.r)->lane_reason, "is awaited");
 	finish();
 }
@@ -75,6 +73,39 @@ static void test_own_events(void **state)
 	assert_true(next_timer_ms() > NEVER / 2);
 	assert_int_equal(reconcile_state(w.r)->n_overruns, 0);
 	finish();
+}
+
+/* News about neighbours want a pass only if they say what is not wanted. */
+static void test_news_of_neighbours(void **state)
+{
+	const struct reconcile_times times = {NEVER, SOON, NEVER, SOON, SOON};
+
+	(void)state;
+	prepare();
+	start(&times);
+	run_passes(1);
+	assert_int_equal(w.n_watches, 1);
+	w.event = MONITOR_NEIGH;
+	w.harmless = true;
+	wake_monitor();
+	assert_true(next_timer_ms() > NEVER / 2);
+	assert_int_equal(w.n_passes, 1);
+	w.harmless = false;
+	wake_monitor();
+	run_passes(2);
+	assert_int_equal(w.n_watches, 1);
+
+	/* What cannot be watched is a fault, which is tried again; the last one stays. */
+	w.watch_err = -ENOMEM;
+	wake_monitor();
+	run_passes(3);
+	assert_false(reconcile_state(w.r)->synced);
+	assert_int_equal(w.n_watches, 1);
+	w.watch_err = 0;
+	run_passes(4);
+	assert_true(reconcile_state(w.r)->synced);
+	finish();
+	assert_int_equal(w.n_watches, 0);
 }
 
 static void test_lost_events(void **state)
@@ -122,6 +153,51 @@ static void test_faults_are_tried_again(void **state)
 	assert_true(next_timer_ms() > NEVER / 2);
 	assert_int_equal(w.n_passes, 4);
 	finish();
+}
+
+/* What comes by itself is no fault, but not done either. */
+static void test_awaited(void **state)
+{
+	const struct reconcile_times times = {NEVER, NEVER, NEVER, SOON, SOON};
+	const struct reconcile_state *s;
+
+	(void)state;
+	prepare();
+	w.await_passes = 2;
+	start(&times);
+	s = reconcile_state(w.r);
+	run_passes(2);
+	assert_true(w.lane_away);
+	assert_false(s->synced);
+	assert_int_equal(s->synced_ms, 0);
+	run_passes(3);
+	assert_true(s->synced);
+	assert_int_equal(s->n_failed_passes, 0);
+	finish();
+}
+
+/* A lane that came has nothing yet, and all of the last pass was without it. */
+static void test_not_in_sync_until_it_has_all(void **state)
+{
+	const struct reconcile_times times = {NEVER, NEVER, SOON, NEVER, NEVER};
+	unsigned opens;
+
+	(void)state;
+	prepare();
+	start(&times);
+	run_passes(1);
+	assert_true(reconcile_state(w.r)->synced);
+	assert_true(w.lane_away);
+	w.lane_there = true;
+	opens = w.n_opens;
+	run_until(&w.n_opens, opens + 1); /* which ends the loop's turn before the pass */
+	if (w.n_passes == 1)
+		assert_false(reconcile_state(w.r)->synced);
+	run_passes(2);
+	assert_true(reconcile_state(w.r)->synced);
+	assert_false(w.lane_away);
+	finish();
+	close(w.lane_fd[1]);
 }
 
 static void test_patience_grows(void **state)
@@ -344,8 +420,11 @@ int main(void)
 		cmocka_unit_test(test_order_without_a_lane),
 		cmocka_unit_test(test_period),
 		cmocka_unit_test(test_own_events),
+		cmocka_unit_test(test_news_of_neighbours),
 		cmocka_unit_test(test_lost_events),
 		cmocka_unit_test(test_faults_are_tried_again),
+		cmocka_unit_test(test_awaited),
+		cmocka_unit_test(test_not_in_sync_until_it_has_all),
 		cmocka_unit_test(test_patience_grows),
 		cmocka_unit_test(test_nothing_desired_can_be_worked_out),
 		cmocka_unit_test(test_conflicts_are_counted),

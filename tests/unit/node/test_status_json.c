@@ -101,7 +101,8 @@ static void test_lane(void **state)
 	sw.state.n_lane_returns = 3;
 	root = document();
 	expect(json_object_get(root, "lane"),
-	       "{\"interface\": \"sl0\", \"there\": true, \"uapi_only\": false, \"reason\": null, "
+	       "{\"interface\": \"sl0\", \"there\": true, \"silent\": false, "
+	       "\"uapi_only\": false, \"reason\": null, "
 	       "\"pid\": 77, \"returns\": 3, \"version\": \"0.9\", \"device_kind\": \"tap\", "
 	       "\"mtu\": 1420, \"up\": true, \"listen_port\": 51820, \"ports\": 2, "
 	       "\"capabilities\": [{\"name\": \"udp_gso\", \"on\": true, \"reason\": \"up to 64 "
@@ -117,12 +118,14 @@ static void test_no_lane(void **state)
 	world_begin();
 	sw.control = sw.uapi = NULL;
 	sw.state.lane_there = false;
+	sw.state.lane_silent = true;
 	sw.state.lane_uapi_only = true;
 	snprintf(sw.state.lane_reason, LANE_REASON_LEN, "has ended");
 	root = document();
 	expect(root, "{\"ready\": false, \"reason\": \"lane sl0 has ended\"}");
 	expect(json_object_get(root, "lane"),
-	       "{\"interface\": \"sl0\", \"there\": false, \"uapi_only\": true, \"reason\": \"has "
+	       "{\"interface\": \"sl0\", \"there\": false, \"silent\": true, \"uapi_only\": true, "
+	       "\"reason\": \"has "
 	       "ended\", \"pid\": null}");
 	peer = json_array_get(json_object_get(root, "peers"), 1);
 	expect(peer, "{\"name\": \"beta\", \"endpoint\": null, \"last_handshake\": null, "
@@ -181,14 +184,15 @@ static void test_starting(void **state)
 
 static const struct ready_case {
 	unsigned n_passes;
-	bool there, synced;
+	bool there, synced, awaits;
 	const char *lane_reason, *want; /* NULL: ready */
 } ready_cases[] = {
-	{0, false, false, "", "the agent is starting"},
-	{1, false, true, "", "lane sl0 is awaited"},
-	{1, false, true, "has ended", "lane sl0 has ended"},
-	{1, true, false, "", "1 things could not be done; the first: device x"},
-	{1, true, true, "", NULL},
+	{0, false, false, false, "", "the agent is starting"},
+	{1, false, true, false, "", "lane sl0 is awaited"},
+	{1, false, true, false, "has ended", "lane sl0 has ended"},
+	{1, true, false, false, "", "1 things could not be done; the first: device x"},
+	{1, true, false, true, "", "lane sl0 is not provided yet"},
+	{1, true, true, false, "", NULL},
 };
 
 static void test_ready(void **state)
@@ -202,7 +206,7 @@ static void test_ready(void **state)
 		sw.state.n_passes = c->n_passes;
 		sw.state.lane_there = c->there;
 		sw.state.synced = c->synced;
-		sw.state.last.failed = !c->synced;
+		sw.state.last.failed = !c->synced && !c->awaits;
 		snprintf(sw.state.lane_reason, LANE_REASON_LEN, "%s", c->lane_reason);
 		snprintf(sw.state.last.faults[0], REPORT_TEXT_LEN, "device x");
 		assert_int_equal(status_ready(&sw.source, reason), !c->want);

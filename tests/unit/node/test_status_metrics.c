@@ -41,6 +41,7 @@ static void test_agent(void **state)
 	sw.state.n_overruns = 6;
 	sw.state.n_conflicts = 7;
 	sw.state.n_lane_returns = 8;
+	sw.state.lane_silent = true;
 	sw.state.last.failed = 9;
 	sw.state.last_pass_s = 0.25;
 	sw.agent.config_failed_s = 1600000002;
@@ -58,6 +59,7 @@ static void test_agent(void **state)
 	expect(text, "sealane_agent_conflicts 7");
 	expect(text, "sealane_agent_event_overruns_total 6");
 	expect(text, "sealane_agent_lane_returns_total 8");
+	expect(text, "sealane_lane_silent 1");
 	expect(text, "sealane_agent_changes_total{kind=\"added\"} 2");
 	expect(text, "sealane_agent_changes_total{kind=\"changed\"} 3");
 	expect(text, "sealane_agent_changes_total{kind=\"removed\"} 4");

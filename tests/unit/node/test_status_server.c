@@ -5,10 +5,16 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "agent/node/lane_waiter.h"
 #include "agent/node/status.h"
 
-/* Takes the place of the real document. */
-static const struct status_source source;
+/* Takes the place of the real document, and of the lane. */
+static void fake_refresh(void *ctx, struct lane_waiter *waiter);
+static void fake_forget(void *ctx, struct lane_waiter *waiter);
+static const struct status_source source = {.refresh = fake_refresh, .forget = fake_forget};
+static bool is_lane_slow;
+static struct lane_waiter *waiting[STATUS_CLIENTS_MAX];
+static unsigned n_waiting, n_forgotten;
 static size_t document_len;
 static unsigned n_documents;
 
@@ -27,6 +33,25 @@ char *status_json(const struct status_source *s)
 	return text;
 }
 
+static void fake_refresh(void *ctx, struct lane_waiter *waiter)
+{
+	assert_null(ctx);
+	if (!is_lane_slow) {
+		waiter->told(waiter->ctx);
+		return;
+	}
+	waiter->waits = true;
+	waiting[n_waiting++] = waiter;
+}
+
+static void fake_forget(void *ctx, struct lane_waiter *waiter)
+{
+	assert_null(ctx);
+	assert_true(waiter->waits);
+	waiter->waits = false;
+	n_forgotten++;
+}
+
 struct world {
 	uv_loop_t loop;
 	char folder[32], path[80];
@@ -40,7 +65,8 @@ static void begin(struct world *w)
 	snprintf(w->path, sizeof(w->path), "%s/run/agent.sock", w->folder);
 	assert_int_equal(uv_loop_init(&w->loop), 0);
 	document_len = 100;
-	n_documents = 0;
+	n_documents = n_waiting = n_forgotten = 0;
+	is_lane_slow = false;
 }
 
 static int start(struct world *w)
@@ -97,6 +123,42 @@ static void test_a_document_and_the_end(void **state)
 		reader_done(&r);
 	}
 	assert_int_equal(n_documents, 3);
+	end(&w);
+}
+
+/* Nobody but those who want to know waits for a lane, and their end is theirs alone. */
+static void test_slow_lane(void **state)
+{
+	struct reader r[3];
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_int_equal(start(&w), 0);
+	is_lane_slow = true;
+	for (int i = 0; i < 2; i++) {
+		reader_begin(&r[i], &w.loop, connect_to(w.path));
+		while (n_waiting < (unsigned)i + 1)
+			uv_run(&w.loop, UV_RUN_ONCE);
+	}
+	assert_int_equal(n_documents, 0);
+	is_lane_slow = false; /* for the next */
+	reader_begin(&r[2], &w.loop, connect_to(w.path));
+	reader_wait(&r[2]);
+	assert_int_equal(r[2].len, document_len);
+	assert_int_equal(n_documents, 1);
+	waiting[0]->waits = false;
+	waiting[0]->told(waiting[0]->ctx);
+	reader_wait(&r[0]);
+	assert_int_equal(r[0].len, document_len);
+	assert_int_equal(r[1].len, 0);
+	status_server_stop(w.server); /* with one that waits */
+	w.server = NULL;
+	assert_int_equal(n_forgotten, 1);
+	reader_wait(&r[1]);
+	assert_int_equal(r[1].len, 0);
+	for (int i = 0; i < 3; i++)
+		reader_done(&r[i]);
 	end(&w);
 }
 
@@ -262,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_document_and_the_end),
+		cmocka_unit_test(test_slow_lane),
 		cmocka_unit_test(test_without_memory),
 		cmocka_unit_test(test_for_its_owner_alone),
 		cmocka_unit_test(test_only_one),

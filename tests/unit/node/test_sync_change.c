@@ -41,7 +41,7 @@ static void describe_number(const void *thing, char *buf, size_t buf_len)
 	snprintf(buf, buf_len, "number %d", *(const int *)thing);
 }
 
-static const struct sync_kind number_kind = {put, take, describe_number};
+static const struct sync_kind number_kind = {put, take, describe_number, NULL};
 
 struct step {
 	enum sync_verb verb;

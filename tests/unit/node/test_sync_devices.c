@@ -91,6 +91,45 @@ static void test_lane_away(void **state)
 	world_free(w);
 }
 
+/* What the lane makes is not missed while there is none: it comes by itself. */
+static void test_lane_awaited(void **state)
+{
+	static const enum config_type types[] = {CONFIG_PORT, CONFIG_VXLAN};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct world *w = world_new(types[i]);
+
+		strcpy(w->config.lane.interface, "nosuch0");
+		fresh_report(w);
+		w->report.lane_away = true;
+		sync_devices_make_way(w->nl, &w->desired, &w->report);
+		sync_devices_add(w->nl, &w->desired, &w->report);
+		sync_devices_remove(w->nl, &w->desired, &w->report);
+		expect_did(w, 0, 0, 0);
+		assert_int_equal(w->report.awaited, 1);
+		assert_string_equal(w->log, "");
+		assert_int_equal(world_n_changes, 0);
+		world_free(w);
+	}
+}
+
+/* Somebody else's device of its name is no matter of waiting. */
+static void test_lane_awaited_in_vain(void **state)
+{
+	struct world *w = world_new(CONFIG_PORT);
+
+	(void)state;
+	run("ip link delete dev sealane0");
+	run("ip link add sealane0 type bridge");
+	fresh_report(w);
+	w->report.lane_away = true;
+	sync_devices_add(w->nl, &w->desired, &w->report);
+	expect_fault(w, "not ours (bridge)");
+	assert_int_equal(w->report.awaited, 0);
+	world_free(w);
+}
+
 static void sync_both_with_vxlan(struct world *w)
 {
 	sync_both(w);
@@ -336,7 +375,7 @@ static void test_port_elsewhere(void **state)
 	(void)state;
 	sync_both(w);
 	expect_did(w, 0, 3, 0);
-	if (!strstr(w->log, "ov0 is not in this network namespace"))
+	if (!strstr(w->log, "not in this network namespace: device ov0"))
 		fail_msg("not told: %s", w->log);
 	world_free(w);
 }
@@ -383,6 +422,136 @@ static void test_becomes_port(void **state)
 	world_free(w);
 }
 
+/* ... and before the lane is asked for it. */
+static void test_makes_way_for_port(void **state)
+{
+	struct world *w = vxlan_world();
+
+	(void)state;
+	pass(w, sync_devices_make_way);
+	expect_did(w, 0, 0, 0);
+	w->overlay.type = CONFIG_PORT;
+	pass(w, sync_devices_make_way);
+	expect_did(w, 0, 0, 1);
+	assert_int_equal(if_nametoindex("ov0"), 0);
+	pass(w, sync_devices_make_way);
+	expect_did(w, 0, 0, 0);
+	world_free(w);
+}
+
+static void make_way_and_sync(struct world *w)
+{
+	pass(w, sync_devices_make_way);
+	sync_devices_add(w->nl, &w->desired, &w->report);
+	sync_devices_remove(w->nl, &w->desired, &w->report);
+}
+
+/* Two VXLAN overlays, ov0 with VNI 42 and ov1 with 43. */
+struct two {
+	struct config_overlay configs[2];
+	struct desired_overlay overlays[2];
+};
+
+static struct world *world_of_two(struct two *two)
+{
+	struct world *w = vxlan_world();
+
+	for (int i = 0; i < 2; i++) {
+		two->configs[i] = w->overlay;
+		two->overlays[i] = w->desired_overlay;
+		two->overlays[i].config = &two->configs[i];
+	}
+	strcpy(two->configs[1].name, "ov1");
+	two->configs[1].vni = 43;
+	two->overlays[1].mac[5] = 9;
+	w->config.overlays = two->configs;
+	w->config.n_overlays = w->desired.n_overlays = 2;
+	w->desired.overlays = two->overlays;
+	make_way_and_sync(w);
+	assert_int_equal(w->report.failed, 0);
+	expect(w, "ip -d link show dev ov1", "vxlan id 43");
+	return w;
+}
+
+static void expect_two(struct world *w)
+{
+	expect(w, "ip -d link show dev ov0", "vxlan id 43");
+	expect(w, "ip -d link show dev ov1", "vxlan id 42");
+	make_way_and_sync(w);
+	expect_did(w, 0, 0, 0);
+	if (world_n_changes)
+		fail_msg("%u requests for changes", world_n_changes);
+}
+
+/* Neither can be made while the other has what it is to have. */
+static void test_two_change_places(void **state)
+{
+	struct two two;
+	struct world *w = world_of_two(&two);
+
+	(void)state;
+	two.configs[0].vni = 43;
+	two.configs[1].vni = 42;
+	make_way_and_sync(w);
+	assert_int_equal(w->report.failed, 0);
+	expect_two(w);
+	world_free(w);
+}
+
+/* One that is no more, and another that has its VNI now. */
+static void test_successor(void **state)
+{
+	struct two two;
+	struct world *w = world_of_two(&two);
+
+	(void)state;
+	strcpy(two.configs[0].name, "ov7");
+	two.configs[0].vni = 42;
+	two.overlays[0].mac[5] = 7; /* not the old one under a new name */
+	two.configs[0].ttl = 9;
+	make_way_and_sync(w);
+	assert_int_equal(w->report.failed, 0);
+	assert_int_equal(if_nametoindex("ov0"), 0);
+	expect(w, "ip -d link show dev ov7", "vxlan id 42");
+	world_free(w);
+}
+
+/* Two that cannot be together: the one that is there stays, or they would take turns. */
+static void test_no_way_between_equals(void **state)
+{
+	struct two two;
+	struct world *w = world_of_two(&two);
+	const unsigned first = if_nametoindex("ov0");
+
+	(void)state;
+	two.configs[1].vni = 42;
+	for (int i = 0; i < 2; i++) {
+		make_way_and_sync(w);
+		expect_fault(w, "device ov1: another device has UDP port 4789");
+		assert_int_equal(if_nametoindex("ov0"), first);
+	}
+	world_free(w);
+}
+
+/* The pair that a lane which has ended left under the name of what is no port now. */
+static void test_abandoned_pair(void **state)
+{
+	struct world *w = vxlan_world();
+
+	(void)state;
+	run("ip link delete dev ov0");
+	make_port(w);
+	run("ip link set dev ov0-lane alias 'sealane port ov9'");
+	make_way_and_sync(w);
+	expect_fault(w, "ov0: a device of this name is there and not ours");
+	run("ip link set dev ov0-lane alias 'sealane port ov0'");
+	make_way_and_sync(w);
+	assert_int_equal(w->report.failed, 0);
+	expect(w, show_ov0, "vxlan id 42");
+	assert_int_equal(if_nametoindex("ov0-lane"), 0);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +559,8 @@ int main(void)
 		cmocka_unit_test(test_lane_alias_of_others),
 		cmocka_unit_test(test_foreign_devices),
 		cmocka_unit_test(test_lane_away),
+		cmocka_unit_test(test_lane_awaited),
+		cmocka_unit_test(test_lane_awaited_in_vain),
 		cmocka_unit_test(test_vxlan),
 		cmocka_unit_test(test_vxlan_over_ipv6),
 		cmocka_unit_test(test_vxlan_changed_in_place),
@@ -402,6 +573,11 @@ int main(void)
 		cmocka_unit_test(test_port_elsewhere),
 		cmocka_unit_test(test_removal),
 		cmocka_unit_test(test_becomes_port),
+		cmocka_unit_test(test_makes_way_for_port),
+		cmocka_unit_test(test_two_change_places),
+		cmocka_unit_test(test_successor),
+		cmocka_unit_test(test_no_way_between_equals),
+		cmocka_unit_test(test_abandoned_pair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,7 +312,7 @@ static void test_end(void **state)
 	kill(f->pid, SIGTERM);
 	waitpid(f->pid, NULL, 0);
 	f->pid = 0;
-	assert_int_equal(recv(lane_client_watch_fd(f->client), &byte, 1, 0), 0);
+	assert_int_equal(recv(lane_client_fd(f->client, LANE_CONTROL), &byte, 1, 0), 0);
 	assert_int_equal(lane_client_ask(f->client, LANE_UAPI, "get=1\n", NULL, err), -EPIPE);
 	assert_int_equal(lane_client_open(f->ifname, &c, &uapi_only), -ENOENT);
 	assert_false(uapi_only);

@@ -177,8 +177,8 @@ static void test_covered_behind_station(void **state)
 	w->routes[1][0] = prefix("192.0.0.0/16");
 	sync_both(w);
 	assert_int_equal(w->report.failed, 1);
-	expect_fault(w, "route 192.0.0.0/16 to gamma: not made, for 192.0.2.2, the endpoint of "
-			"beta, is in it");
+	expect_fault(w, "route 192.0.0.0/16 to gamma: not made, it needs lane.fwmark and a rule, "
+			"see sealane.yaml(5), for 192.0.2.2, the endpoint of beta, is in it");
 	expect_no_route(w, "192.0.0.0/16", 0);
 	expect_no_route(w, "192.0.0.0/16", 1 << 30);
 	world_free(w);
