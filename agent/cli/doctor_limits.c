@@ -261,8 +261,8 @@ static void look_at_bridge(const struct doctor_device *devices, size_t n, struct
 /* May the host forward what comes from there? */
 static bool is_routed(const struct doctor_device *from)
 {
-	return from->role == DOCTOR_OTHER && from->limits.up && strcmp(from->limits.name, "lo") &&
-	       strcmp(from->limits.kind, "bridge");
+	return from->role == DOCTOR_OTHER && from->limits.up &&
+	       strcmp(from->limits.name, "lo") != 0 && strcmp(from->limits.kind, "bridge") != 0;
 }
 
 /* Devices of the host that routes may lead from, to this one. Where there are overlays,

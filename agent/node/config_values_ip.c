@@ -121,7 +121,7 @@ static bool is_piece_of_all(const struct ip_prefix *p)
 bool value_network(const struct config_value *row, const char *text, void *ret,
 		   struct config_why *why)
 {
-	struct ip_prefix prefix;
+	struct ip_prefix prefix = {0};
 	enum special_net special;
 
 	(void)row;
@@ -140,7 +140,7 @@ bool value_network(const struct config_value *row, const char *text, void *ret,
 bool value_allowed_ip(const struct config_value *row, const char *text, void *ret,
 		      struct config_why *why)
 {
-	struct ip_prefix prefix;
+	struct ip_prefix prefix = {0};
 	enum special_net special;
 
 	if (!parse_network(text, &prefix, why))

@@ -56,12 +56,10 @@ char *lane_answer_copy(const char *answer)
 	const size_t capacity = strlen(answer) + 1;
 	struct answer *copy = malloc(sizeof(*copy) + capacity);
 
-	if (!copy)
-		return NULL;
-	copy->capacity = capacity;
-	copy->len = capacity - 1;
-	memcpy(copy->text, answer, capacity);
-	return copy->text;
+	if (copy)
+		*copy = (struct answer){.capacity = capacity, .len = capacity - 1};
+	/* cppcheck-suppress memleak ; its text is the handle of all of it */
+	return copy ? memcpy(copy->text, answer, capacity) : NULL;
 }
 
 /* Room for one more byte and a NUL at least. */
@@ -273,8 +271,9 @@ static bool has_version(const char *text)
 	uint64_t version = 0;
 
 	while (text && strncmp(text, key, sizeof(key) - 1) != 0) {
-		text = strchr(text, '\n');
-		text += !!text;
+		const char *end = strchr(text, '\n');
+
+		text = end ? end + 1 : NULL;
 	}
 	if (!text)
 		return false;

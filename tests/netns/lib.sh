@@ -247,7 +247,7 @@ daemon_start() { # KIND NAMESPACE DEVICE [NAME=VALUE...]
 # wg removes a socket file that nobody listens at, as it is for a moment between
 # bind() and listen(): it may be asked only after that.
 is_answering() { # NAMESPACE DEVICE
-	at "$1" ss -Hxl | grep -qF " /var/run/wireguard/$2.sock" && wg show "$2"
+	grep -qF " /var/run/wireguard/$2.sock" <<<"$(at "$1" ss -Hxl)" && wg show "$2"
 }
 
 daemon_signal() { # SIGNAL DEVICE
@@ -347,7 +347,7 @@ pinger_stop() { # NAME
 }
 
 is_listening() { # NAMESPACE tcp|udp PORT
-	at "$1" ss -Hln"${2:0:1}" "sport = :$3" | grep -q .
+	grep -q . <<<"$(at "$1" ss -Hln"${2:0:1}" "sport = :$3")"
 }
 
 # Both ends send a file to each other over one TCP connection.

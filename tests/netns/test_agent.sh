@@ -382,7 +382,7 @@ test_lane_killed() {
 	traffic 'lane killed'
 }
 
-tells() { status_of "$1" '.faults[]' | grep -qF "$2"; } # NAMESPACE TEXT
+tells() { grep -qF "$2" <<<"$(status_of "$1" '.faults[]')"; } # NAMESPACE TEXT
 
 ipv6_of() { printf '/proc/sys/net/ipv6/conf/%s/disable_ipv6' "$1"; } # DEVICE
 

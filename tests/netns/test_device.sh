@@ -46,7 +46,7 @@ has_ended() { # PID
 }
 
 control_has() { # DEVICE LINE
-	control_get "$1" | grep -qxF -- "$2"
+	grep -qxF -- "$2" <<<"$(control_get "$1")"
 }
 
 leaves_nothing() { # NAMESPACE DEVICE

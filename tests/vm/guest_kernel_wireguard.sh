@@ -65,7 +65,7 @@ forget_sessions() {
 	ip -n "$id-b" link set "$B" up
 }
 
-is_down() { control_get "$B" | grep -qx 'up=0'; }
+is_down() { grep -qx 'up=0' <<<"$(control_get "$B")"; }
 
 # ---- sessions and traffic
 

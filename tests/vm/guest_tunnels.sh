@@ -52,7 +52,7 @@ lanes_up() { # ENCAP_PORTS
 	check 'the lanes are connected' eventually 5 pings a 1 10.9.0.2
 }
 
-has_line() { control_get "$1" | grep -q "^$2"; } # DEVICE PATTERN
+has_line() { grep -q "^$2" <<<"$(control_get "$1")"; } # DEVICE PATTERN
 
 is_able() { # DEVICE
 	check "$1: a TAP was chosen" has_line "$1" 'device_kind=tap'
