@@ -21,7 +21,7 @@ python3() { false; }
 source "$(dirname "${BASH_SOURCE[0]}")/../netns/lib.sh"
 
 n_bytes=2000000 # of a stream; there is one each way
-large=10000     # bytes a read or write has on average, at least, if it is whole
+large=5000      # bytes a read or write has on average, at least, if it is whole
 single=1500     # and at most, if it is not
 v4=(10.10.0.2 10.10.0.1)
 v6=(fd00:10::2 fd00:10::1)
