@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sealane-agent: its options, order of start and its mirror, nothing else. */
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/node/agent.h"
@@ -83,8 +85,10 @@ int main(int argc, char **argv)
 	struct agent *agent;
 	int status, err;
 
-	if (!fill_standard_fds())
+	if (!fill_standard_fds()) {
+		fprintf(stderr, "sealane-agent: /dev/null: %s\n", strerror(errno));
 		return 1;
+	}
 	status = read_arguments(argc, argv, &args, &check);
 	if (status >= 0)
 		return status;

@@ -231,8 +231,10 @@ int main(int argc, char **argv)
 	char err_text[DAEMON_ERR_LEN] = "";
 	int ready_fd = -1, status, err;
 
-	if (!fill_standard_fds())
+	if (!fill_standard_fds()) {
+		fprintf(stderr, "sealaned: /dev/null: %s\n", strerror(errno));
 		return 1;
+	}
 	status = read_arguments(argc, argv, &o);
 	if (status >= 0)
 		return status;

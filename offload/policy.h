@@ -123,7 +123,8 @@ struct zero_csum_answer policy_encap_udp_l4(const struct kernel_release *r,
 
 /* For an environment variable (@name ends at NUL or "=") that starts with SEALANE_:
  * the nearest known name, or NULL when nothing is near; *ret_known tells whether it
- * is known, the result is its own name then. */
-const char *policy_nearest_variable(const char *name, bool *ret_known);
+ * is known, the result is its own name then. Known are those that a lane reads and those of
+ * @more, a list that NULL ends (NULL: none). */
+const char *policy_nearest_variable(const char *name, const char *const *more, bool *ret_known);
 
 #endif

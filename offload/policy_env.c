@@ -152,6 +152,7 @@ static const char *const known_variables[] = {
 	PREFIX "TEST_TIMEOUT",
 	PREFIX "KERNEL",
 	PREFIX "SOURCE_DIR",
+	NULL,
 };
 
 static unsigned min2(unsigned a, unsigned b)
@@ -205,27 +206,46 @@ static unsigned tolerance(const char *known)
 	return len < 6 ? 1 : (unsigned)(len / 3);
 }
 
-const char *policy_nearest_variable(const char *name, bool *ret_known)
-{
-	const size_t len = strcspn(name, "=");
-	unsigned best = VARIABLE_MAX_LEN + 1, d;
-	const char *nearest = NULL, *known;
-	size_t i;
+struct search {
+	const char *name; /* @len bytes of it */
+	size_t len;
+	const char *nearest;
+	unsigned distance; /* of that */
+	bool known;	   /* it is the name itself */
+};
 
-	*ret_known = false;
-	if (len > VARIABLE_MAX_LEN)
-		return NULL;
-	for (i = 0; i < N_ELEMENTS(known_variables); i++) {
-		known = known_variables[i];
-		if (strlen(known) == len && !strncmp(known, name, len)) {
-			*ret_known = true;
-			return known;
+static void compare_all(struct search *s, const char *const *known)
+{
+	for (; *known && !s->known; known++) {
+		const size_t len = strlen(*known);
+		unsigned d;
+
+		if (len == s->len && !strncmp(*known, s->name, len)) {
+			s->nearest = *known;
+			s->known = true;
+			return;
 		}
-		d = distance(name, len, known, strlen(known));
-		if (d <= tolerance(known) && d < best) {
-			best = d;
-			nearest = known;
+		if (len > VARIABLE_MAX_LEN)
+			continue;
+		d = distance(s->name, s->len, *known, len);
+		if (d <= tolerance(*known) && d < s->distance) {
+			s->distance = d;
+			s->nearest = *known;
 		}
 	}
-	return nearest;
+}
+
+const char *policy_nearest_variable(const char *name, const char *const *more, bool *ret_known)
+{
+	struct search s = {
+		.name = name, .len = strcspn(name, "="), .distance = VARIABLE_MAX_LEN + 1};
+
+	*ret_known = false;
+	if (s.len > VARIABLE_MAX_LEN)
+		return NULL;
+	compare_all(&s, known_variables);
+	if (more)
+		compare_all(&s, more);
+	*ret_known = s.known;
+	return s.nearest;
 }

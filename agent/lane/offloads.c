@@ -49,7 +49,7 @@ static void warn_unknown_variables(void)
 		name[equals - *e] = '\0';
 		if (is_agents(name))
 			continue;
-		near = policy_nearest_variable(name, &known);
+		near = policy_nearest_variable(name, NULL, &known);
 		if (!known && near)
 			log_error("environment: %s is not known; did you mean %s?", name, near);
 		else if (!known)

@@ -22,11 +22,11 @@ static const char *same_value(void *ctx, const char *name)
 static void check_name(const char *name)
 {
 	bool is_known, nearest_known;
-	const char *nearest = policy_nearest_variable(name, &is_known);
+	const char *nearest = policy_nearest_variable(name, NULL, &is_known);
 
 	must(nearest || !is_known);
 	must(!is_known || !strncmp(name, nearest, strlen(nearest)));
-	must(!nearest || (policy_nearest_variable(nearest, &nearest_known) == nearest));
+	must(!nearest || (policy_nearest_variable(nearest, NULL, &nearest_known) == nearest));
 	must(!nearest || nearest_known);
 }
 

@@ -212,17 +212,17 @@ static void test_known(void **state)
 	(void)state;
 	for (i = 0; i < N_ELEMENTS(known); i++) {
 		is_known = false;
-		assert_string_equal(policy_nearest_variable(known[i], &is_known), known[i]);
+		assert_string_equal(policy_nearest_variable(known[i], NULL, &is_known), known[i]);
 		assert_true(is_known);
 		/* As it stands in environ. */
 		assert_in_range(snprintf(entry, sizeof(entry), "%s=SEALANE", known[i]), 1, 63);
 		is_known = false;
-		assert_string_equal(policy_nearest_variable(entry, &is_known), known[i]);
+		assert_string_equal(policy_nearest_variable(entry, NULL, &is_known), known[i]);
 		assert_true(is_known);
 	}
 	for (i = 0; i < N_ELEMENTS(offloads); i++) {
 		is_known = false;
-		policy_nearest_variable(offloads[i].variables[0], &is_known);
+		policy_nearest_variable(offloads[i].variables[0], NULL, &is_known);
 		assert_true(is_known);
 		for (j = 0; j < N_ELEMENTS(known); j++)
 			if (!strcmp(known[j], offloads[i].variables[0]))
@@ -281,7 +281,7 @@ static void test_nearest(void **state)
 	(void)state;
 	for (i = 0; i < N_ELEMENTS(rows); i++) {
 		bool is_known = true;
-		const char *is = policy_nearest_variable(rows[i].name, &is_known);
+		const char *is = policy_nearest_variable(rows[i].name, NULL, &is_known);
 
 		assert_false(is_known);
 		if (!is != !rows[i].expected || (is && strcmp(is, rows[i].expected) != 0))
