@@ -132,7 +132,8 @@ counters_grown() {
 	counters >"$work/counters.after"
 	while read -r key value; do
 		grown[$key]=$value
-	done < <(awk 'NR == FNR { before[$1] = $2; next } { print $1, $2 - before[$1] }' \
+	# Not print: mawk's of a number above 2^31 is "2.2e+09".
+	done < <(awk 'NR == FNR { before[$1] = $2; next } { printf "%s %.0f\n", $1, $2 - before[$1] }' \
 		"$work/counters.before" "$work/counters.after")
 }
 

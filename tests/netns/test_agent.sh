@@ -357,9 +357,9 @@ test_misspelt() {
 	check_equal 'misspelt: no other' 2 "$(grep -c 'is not known' "$work/misspelt")"
 }
 
-# Everything on the underlay that is not WireGuard, ARP or ND, or a host's word that nobody
-# listens at WireGuard's port.
-plain_filter='not (udp port 51820) and not arp and not icmp6 and not (icmp[icmptype] = icmp-unreach)'
+# Everything on the underlay that is not WireGuard, ARP or ND, a host's word that nobody listens
+# at WireGuard's port, or which groups it is in (behind a hop-by-hop header).
+plain_filter='not (udp port 51820) and not arp and not icmp6 and not (icmp[icmptype] = icmp-unreach) and not (ip6[6] = 0 and ip6[40] = 58)'
 
 test_lane_killed() {
 	local pid n

@@ -259,7 +259,7 @@ nothing_wrong() { # LANE...
 # python3's place in port_lib.sh.
 stream_moved() { # BYTES
 	local got
-	got=$(awk '/"sum_received"/ { on = 1 } on && /"bytes":/ { print $2 + 0; exit }' "$work/iperf3.json")
+	got=$(awk '/"sum_received"/ { on = 1 } on && /"bytes":/ { printf "%.0f", $2; exit }' "$work/iperf3.json")
 	[ "$got" -ge $(($1 / 4)) ] || { echo "$got of $1 bytes"; return 1; }
 }
 
