@@ -17,7 +17,7 @@ struct lane_keeper {
 	bool wanted, there;
 	bool told; /* that it cannot be started */
 	struct lane_process *process;
-	uint64_t started_ms;
+	uint64_t answers_since_ms; /* 0: it has not answered */
 	uv_timer_t *timer;
 	uint64_t delay_ms;	  /* of the next start; 0: at once */
 	void (*ended)(void *ctx); /* set: this is the end */
@@ -27,9 +27,9 @@ struct lane_keeper {
 static void plan_start(struct lane_keeper *k);
 
 uint64_t lane_keeper_delay_ms(const struct lane_keeper_times *times, uint64_t delay_ms,
-			      uint64_t lived_ms)
+			      uint64_t answered_ms)
 {
-	if (!delay_ms || lived_ms >= times->stays_ms)
+	if (!delay_ms || answered_ms >= times->stays_ms)
 		return times->first_ms;
 	return 2 * delay_ms < times->max_ms ? 2 * delay_ms : times->max_ms;
 }
@@ -58,6 +58,7 @@ static void on_exited(int status, void *ctx)
 	struct lane_keeper *k = ctx;
 	void (*ended)(void *) = k->ended;
 	void *ended_ctx = k->ended_ctx;
+	const uint64_t since_ms = k->answers_since_ms;
 
 	k->process = NULL;
 	if (ended) {
@@ -65,7 +66,8 @@ static void on_exited(int status, void *ctx)
 		ended(ended_ctx);
 		return;
 	}
-	k->delay_ms = lane_keeper_delay_ms(&k->times, k->delay_ms, uv_now(k->loop) - k->started_ms);
+	k->delay_ms = lane_keeper_delay_ms(&k->times, k->delay_ms,
+					   since_ms ? uv_now(k->loop) - since_ms : 0);
 	tell_end(k, status);
 	plan_start(k);
 }
@@ -85,7 +87,7 @@ static void start(struct lane_keeper *k)
 		return;
 	}
 	k->told = false;
-	k->started_ms = uv_now(k->loop);
+	k->answers_since_ms = 0;
 	log_info("started a lane: sealaned %s, process %d", k->config->interface,
 		 (int)lane_process_pid(k->process));
 }
@@ -132,6 +134,8 @@ void lane_keeper_there(struct lane_keeper *k, bool there)
 	/* Somebody else's that ends may be about to be started again by them. */
 	if (k->there && !there && !k->process && !k->delay_ms)
 		k->delay_ms = k->times.first_ms;
+	if (there && k->process && !k->answers_since_ms)
+		k->answers_since_ms = uv_now(k->loop);
 	k->there = there;
 	plan_start(k);
 }

@@ -17,16 +17,16 @@ struct lane_keeper;
 
 struct lane_keeper_times {
 	uint64_t first_ms, max_ms; /* between an end and a start; doubles in between */
-	uint64_t stays_ms;	   /* one that lived so long begins anew with the first */
+	uint64_t stays_ms;	   /* one that answered for so long begins anew with the first */
 };
 #define LANE_KEEPER_TIMES                                                                          \
 	{                                                                                          \
-		200, 10000, 30000                                                                  \
+		200, 10000, 1000                                                                   \
 	}
 
-/* The delay after @delay_ms (0: none yet) for a lane that lived so long. Pure. */
+/* The delay after @delay_ms (0: none yet) for a lane that answered for so long. Pure. */
 uint64_t lane_keeper_delay_ms(const struct lane_keeper_times *times, uint64_t delay_ms,
-			      uint64_t lived_ms);
+			      uint64_t answered_ms);
 
 /* NULL: no memory. */
 struct lane_keeper *lane_keeper_new(uv_loop_t *loop, const struct lane_keeper_times *times);

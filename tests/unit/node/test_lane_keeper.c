@@ -200,7 +200,7 @@ static void test_patience_grows(void **state)
 {
 	static const struct lane_keeper_times times = {200, 1000, 30000};
 	static const struct {
-		uint64_t delay_ms, lived_ms, want_ms;
+		uint64_t delay_ms, answered_ms, want_ms;
 	} cases[] = {
 		{0, 0, 200},	 {200, 0, 400},	     {400, 29999, 800}, {800, 5, 1000},
 		{1000, 5, 1000}, {1000, 30000, 200}, {200, 30000, 200},
@@ -208,14 +208,47 @@ static void test_patience_grows(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(lane_keeper_delay_ms(&times, cases[i].delay_ms, cases[i].lived_ms),
-				 cases[i].want_ms);
+		assert_int_equal(
+			lane_keeper_delay_ms(&times, cases[i].delay_ms, cases[i].answered_ms),
+			cases[i].want_ms);
 
 	begin(1000000, NEVER, NEVER);
 	lane_keeper_config(w.k, &w.config, true);
 	run_starts(1);
 	die(256);
 	assert_planned(1000000);
+	lane_keeper_leave(w.k);
+	close_loop();
+}
+
+/* Lives until it has been there for long enough, or has not. */
+static void live(bool answers, uint64_t ms)
+{
+	lane_keeper_there(w.k, answers);
+	uv_sleep((unsigned)ms);
+	uv_update_time(&w.loop);
+	die(9);
+	lane_keeper_there(w.k, false);
+}
+
+static void test_patience_returns(void **state)
+{
+	(void)state;
+	begin(100, 100000000, 20);
+	lane_keeper_config(w.k, &w.config, true);
+	run_starts(1);
+	live(false, 0);
+	run_starts(2);
+	live(false, 30); /* that it lives is not enough */
+	run_starts(3);
+	live(false, 0);
+	assert_planned(400);
+	run_starts(4);
+	live(true, 30);
+	assert_planned(100);
+	run_starts(5);
+	live(false, 0); /* that the one before answered does not help this one */
+	assert_planned(200);
 	lane_keeper_leave(w.k);
 	close_loop();
 }
@@ -272,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_not_wanted),
 		cmocka_unit_test(test_started_again),
 		cmocka_unit_test(test_patience_grows),
+		cmocka_unit_test(test_patience_returns),
 		cmocka_unit_test(test_no_program),
 		cmocka_unit_test(test_ended_with_us),
 	};
