@@ -59,6 +59,17 @@ tunnel_up() { # KIND-A KIND-B OUTER-FAMILY
 	wg set "$B" peer "$(pub a)" allowed-ips 10.9.0.1/32,fd00:9::1/128 endpoint "$(endpoint_of "$3" a)"
 }
 
+# A datagram without checksum that finds no IPv6 socket counts as one with a bad checksum.
+quiet() { # add|delete NAMESPACE...
+	local ns
+	for ns in "${@:2}"; do
+		case $1 in
+		add) at "$ns" nft 'table inet quiet { chain c { type filter hook output priority 0; udp dport 4789 drop; }; }' ;;
+		delete) at "$ns" nft delete table inet quiet ;;
+		esac
+	done
+}
+
 # vx0 between two addresses, with 10.10.0.x on it.
 vxlan_up() { # NAMESPACE LOCAL NAMESPACE LOCAL OPTION...
 	local first=$1 local1=$2 second=$3 local2=$4
@@ -67,22 +78,20 @@ vxlan_up() { # NAMESPACE LOCAL NAMESPACE LOCAL OPTION...
 	ip -n "$id-$second" link add vx0 mtu 1350 type vxlan id 42 dstport 4789 local "$local2" remote "$local1" "$@"
 	address_add "$first" vx0 10.10.0.1/24 fd00:10::1/64
 	address_add "$second" vx0 10.10.0.2/24 fd00:10::2/64
+	quiet add "$first"
 	ip -n "$id-$first" link set vx0 up
 	ip -n "$id-$second" link set vx0 up
+	quiet delete "$first"
 }
 
-# Quiet first: a datagram without checksum that finds its IPv6 socket gone counts as
-# one with a bad checksum.
 vxlan_down() { # NAMESPACE NAMESPACE
 	local ns
-	for ns in "$@"; do
-		at "$ns" nft 'table inet quiet { chain c { type filter hook output priority 0; udp dport 4789 drop; }; }'
-	done
+	quiet add "$@"
 	sleep 0.1
 	for ns in "$@"; do
 		ip -n "$id-$ns" link delete vx0
-		at "$ns" nft delete table inet quiet
 	done
+	quiet delete "$@"
 }
 
 # Bytes one way, compared; what came of it stays in got.1.
