@@ -13,6 +13,8 @@
 
 enum { OWNER_PROTOCOL = 94 };
 #define OWNER_ALIAS "sealane"
+/* With its name behind it: of a lane's own device, by which it is found under another. */
+#define OWNER_LANE_ALIAS OWNER_ALIAS " lane "
 /* With the port's name behind it: of the lane end of a port's veth pair, by which the
  * overlay end is found whatever its name is by then. */
 #define OWNER_PORT_ALIAS OWNER_ALIAS " port "

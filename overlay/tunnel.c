@@ -196,15 +196,3 @@ static int finish(struct nl *nl, const struct tunnel *t, const struct link_info 
 		err = link_set(nl, made->ifindex, &change);
 	return err ? err : link_set_alias(nl, made->ifindex, OWNER_ALIAS);
 }
-
-int tunnel_mark_owned(struct nl *nl, int ifindex)
-{
-	struct link_info link;
-	int err = link_get_index(nl, ifindex, &link);
-
-	if (err)
-		return err;
-	if (!link.alias[0])
-		return link_set_alias(nl, ifindex, OWNER_ALIAS);
-	return strncmp(link.alias, OWNER_ALIAS, strlen(OWNER_ALIAS)) != 0 ? -EEXIST : 0;
-}

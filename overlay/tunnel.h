@@ -93,7 +93,5 @@ int tunnel_cut_before(const char *ifname, bool outer6, bool *ret_changed);
  * namespace whose alias marks it as ours. As route_list() otherwise. */
 typedef int (*owned_fn)(int ifindex, const char *name, const char *kind, void *arg);
 int tunnel_list_owned(struct nl *nl, owned_fn fn, void *arg);
-/* Marks a device as ours; one that has another alias is left alone: -EEXIST. */
-int tunnel_mark_owned(struct nl *nl, int ifindex);
 
 #endif

@@ -93,6 +93,7 @@ static int configure(struct device *d, struct nl *nl, bool persist)
 		.txqlen = DEVICE_SINGLES_TXQLEN,
 		.set_addr_gen_none = true,
 	};
+	char alias[LINK_ALIAS_LEN];
 	struct link_info link;
 	int err = link_get(nl, d->tun.name, &link);
 	bool left;
@@ -100,7 +101,9 @@ static int configure(struct device *d, struct nl *nl, bool persist)
 	if (err)
 		return err;
 	d->ifindex = link.ifindex;
-	left = persist && !strcmp(link.alias, OWNER_ALIAS);
+	snprintf(alias, sizeof(alias), OWNER_LANE_ALIAS "%s", d->tun.name);
+	/* The short one is of a release that knew no other. */
+	left = persist && (!strcmp(link.alias, alias) || !strcmp(link.alias, OWNER_ALIAS));
 	memcpy(d->mac, link.mac, sizeof(d->mac));
 	change.set_mtu = !left;
 	/* The kernel cuts what goes into a tunnel before it reaches us: a burst is
@@ -115,7 +118,7 @@ static int configure(struct device *d, struct nl *nl, bool persist)
 	}
 	err = link_set(nl, d->ifindex, &change);
 	if (!err && persist && !left)
-		err = link_set_alias(nl, d->ifindex, OWNER_ALIAS);
+		err = link_set_alias(nl, d->ifindex, alias);
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "overlay/link.h"
+#include "overlay/owner.h"
 #include "overlay/tunnel.h"
 #include "report.h"
 #include "sync_devices_internal.h"
@@ -77,12 +78,15 @@ static bool is_foreign(struct nl *nl, const char *name, struct report *r)
 
 static void mark_lane(struct nl *nl, const struct link_info *lane, struct report *r)
 {
+	char alias[LINK_ALIAS_LEN];
 	int err;
 
-	/* Another alias may be there with a reason: somebody else's device, then. */
-	if (lane->alias[0])
+	/* Another alias may be there with a reason: somebody else's device, then. The short
+	 * one is of a release that knew no other. */
+	if (lane->alias[0] && strcmp(lane->alias, OWNER_ALIAS) != 0)
 		return;
-	err = tunnel_mark_owned(nl, lane->ifindex);
+	snprintf(alias, sizeof(alias), OWNER_LANE_ALIAS "%s", lane->name);
+	err = link_set_alias(nl, lane->ifindex, alias);
 	if (err == -ENODEV)
 		r->awaited++;
 	else if (err)

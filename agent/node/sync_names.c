@@ -3,9 +3,9 @@
  * Devices that are ours under a name that somebody gave them have theirs again, before
  * anything goes by names: else they would be missed, and made a second time.
  *
- * A port's is the other end of what its lane marked with the port's name. One that was made
- * here is marked as ours, has a name that no overlay has, and is in everything as an overlay
- * wants it whose name no device has: there can be only one such.
+ * The lane's is marked with its name. A port's is the other end of what its lane marked with the
+ * port's name. One that was made here is marked as ours, has a name that no overlay has, and is in
+ * everything as an overlay wants it whose name no device has: there can be only one such.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,6 +38,28 @@ static void give_name(struct nl *nl, const struct link_info *link, const char *n
 	else
 		report_did(r, &r->changed, "changed device %s: its name, which was %s", name,
 			   link->name);
+}
+
+/* The lane's own */
+
+static int take_lane(const struct link_info *link, void *arg)
+{
+	struct link_info *lane = arg;
+
+	if (!strcmp(link->alias, lane->alias))
+		*lane = *link;
+	return 0;
+}
+
+static void keep_lane_name(struct nl *nl, const char *name, struct report *r)
+{
+	struct link_info lane = {.ifindex = 0}, has_name;
+
+	snprintf(lane.alias, sizeof(lane.alias), OWNER_LANE_ALIAS "%s", name);
+	if (!link_get(nl, name, &has_name) && !strcmp(has_name.alias, lane.alias))
+		return;
+	if (!link_list(nl, take_lane, &lane) && lane.ifindex)
+		give_name(nl, &lane, name, r);
 }
 
 /* Ports */
@@ -174,6 +196,7 @@ void sync_names_keep(struct nl *nl, const struct desired *d, struct report *r)
 	struct link_info lane = {.ifindex = 0};
 	struct tunnel want;
 
+	keep_lane_name(nl, d->config->lane.interface, r);
 	(void)link_get(nl, d->config->lane.interface, &lane);
 	for (size_t i = 0; i < d->n_overlays; i++) {
 		const struct desired_overlay *overlay = &d->overlays[i];

@@ -101,6 +101,7 @@ repairs=(
 	'the overlay renamed|ip link set ov0 down; ip link set ov0 name foo|ip address show dev ov0 | grep -q "state UP"'
 	'the lane down|ip link set LANE down|ip link show LANE | grep -q LOWER_UP'
 	'the lane MTU|ip link set LANE mtu 1300|ip link show LANE | grep -q "mtu 1440"'
+	'the lane renamed|ip link set LANE down; ip link set LANE name foo|ip link show LANE | grep -q LOWER_UP'
 	'the overlay deleted|ip link delete ov0|ip address show dev ov0 | grep -q "10.10.0.1/24"'
 )
 

@@ -24,7 +24,7 @@ static void test_lane(void **state)
 	expect_did(w, 0, 3, 0); /* mark, MTU, up */
 	expect(w, show_lane, ",UP");
 	expect(w, show_lane, "mtu 1420");
-	expect(w, show_lane, "alias sealane");
+	expect(w, show_lane, "alias sealane lane sealane0\n");
 	expect_quiet(w, sync_devices_add, sync_devices_remove);
 
 	run("ip link set dev sealane0 mtu 1300 down");
@@ -32,6 +32,22 @@ static void test_lane(void **state)
 	expect_did(w, 0, 2, 0);
 	expect(w, show_lane, ",UP");
 	expect(w, show_lane, "mtu 1420");
+	world_free(w);
+}
+
+/* By a release that knew no other mark. */
+static void test_lane_of_old_mark(void **state)
+{
+	struct world *w = world_new(CONFIG_PORT);
+
+	(void)state;
+	w->desired.n_overlays = 0;
+	run("ip link set dev sealane0 alias sealane");
+	sync_both(w);
+	expect_did(w, 0, 3, 0);
+	expect(w, show_lane, "alias sealane lane sealane0\n");
+	run("ip link set dev sealane0 alias 'sealane of mine'");
+	expect_quiet(w, sync_devices_add, sync_devices_remove);
 	world_free(w);
 }
 
@@ -556,6 +572,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lane),
+		cmocka_unit_test(test_lane_of_old_mark),
 		cmocka_unit_test(test_lane_alias_of_others),
 		cmocka_unit_test(test_foreign_devices),
 		cmocka_unit_test(test_lane_away),

@@ -29,6 +29,51 @@ static void expect_renamed_back(struct world *w, unsigned ifindex)
 		fail_msg("not told: %s", w->log);
 }
 
+static struct world *lane_world(void)
+{
+	struct world *w = world_new(CONFIG_PORT);
+
+	w->desired.n_overlays = 0;
+	run("ip link set dev sealane0 alias 'sealane lane sealane0'");
+	return w;
+}
+
+static void test_lane(void **state)
+{
+	struct world *w = lane_world();
+	const unsigned ifindex = if_nametoindex("sealane0");
+
+	(void)state;
+	pass(w, sync_names_keep);
+	expect_did(w, 0, 0, 0);
+	run("ip link set dev sealane0 down && ip link set dev sealane0 name foo");
+	pass(w, sync_names_keep);
+	expect_did(w, 0, 1, 0);
+	assert_int_equal(if_nametoindex("sealane0"), ifindex);
+	if (!strstr(w->log, "changed device sealane0: its name, which was foo"))
+		fail_msg("not told: %s", w->log);
+	world_free(w);
+}
+
+/* Another has its name by now, or it is another lane's. */
+static void test_lane_name_taken(void **state)
+{
+	struct world *w = lane_world();
+
+	(void)state;
+	run("ip link set dev sealane0 down && ip link set dev sealane0 name foo && "
+	    "ip link add sealane0 type bridge");
+	pass(w, sync_names_keep);
+	expect_fault(w, "device sealane0: somebody named it foo, and another device has its name");
+	run("ip link delete dev sealane0 && "
+	    "ip link set dev foo alias 'sealane lane sealane00'");
+	pass(w, sync_names_keep);
+	expect_did(w, 0, 0, 0);
+	assert_int_equal(w->report.failed, 0);
+	assert_int_not_equal(if_nametoindex("foo"), 0);
+	world_free(w);
+}
+
 static void test_port(void **state)
 {
 	struct world *w = world_new(CONFIG_PORT);
@@ -235,6 +280,8 @@ static void test_first_of_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lane),
+		cmocka_unit_test(test_lane_name_taken),
 		cmocka_unit_test(test_port),
 		cmocka_unit_test(test_port_name_taken),
 		cmocka_unit_test(test_port_not_here),

@@ -555,35 +555,6 @@ static void test_find_odd(void **state)
 	end(nl);
 }
 
-static void test_mark_owned(void **state)
-{
-	struct nl *nl = begin();
-	struct tunnel_found found;
-	int t0;
-
-	(void)state;
-	ip_does("link add t0 type veth peer name t1");
-	t0 = (int)if_nametoindex("t0");
-	assert_int_equal(tunnel_find(nl, "t0", &found), 0);
-	assert_false(found.ours);
-	assert_int_equal(tunnel_mark_owned(nl, t0), 0);
-	assert_ip_shows("alias sealane\n");
-	assert_int_equal(tunnel_find(nl, "t0", &found), 0);
-	assert_true(found.ours);
-	assert_int_equal(tunnel_mark_owned(nl, t0), 0);
-
-	ip_does("link set t0 alias 'sealane of mine'");
-	assert_int_equal(tunnel_mark_owned(nl, t0), 0);
-	assert_ip_shows("alias sealane of mine\n");
-	ip_does("link set t0 alias 'uplink to sealane'");
-	assert_int_equal(tunnel_mark_owned(nl, t0), -EEXIST);
-	assert_ip_shows("alias uplink to sealane\n");
-	assert_int_equal(tunnel_mark_owned(nl, 99999), -ENODEV);
-	assert_int_equal(tunnel_mark_owned(nl, 0), -ENODEV);
-	ip_does("link delete t0");
-	end(nl);
-}
-
 struct owned {
 	int n_calls, t0, t1;
 };
@@ -622,7 +593,7 @@ static void test_list_owned(void **state)
 	ip_does("link set t2 alias mine");
 	assert_int_equal(tunnel_list_owned(nl, stop_at_once, &sum), -ECANCELED);
 	assert_int_equal(sum, t0);
-	assert_int_equal(tunnel_mark_owned(nl, (int)if_nametoindex("t1")), 0);
+	ip_does("link set t1 alias 'sealane of some kind'");
 	assert_int_equal(tunnel_list_owned(nl, note, &owned), 0);
 	assert_int_equal(owned.n_calls, 2);
 	assert_int_equal(owned.t0, t0);
@@ -646,7 +617,6 @@ int main(void)
 		cmocka_unit_test(test_create_refused),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_find_odd),
-		cmocka_unit_test(test_mark_owned),
 		cmocka_unit_test(test_list_owned),
 	};
 
