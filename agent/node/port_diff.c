@@ -13,8 +13,7 @@ static const char *bool_text(bool b)
 
 bool port_diff_needs_new(const struct port_state *want, const struct port_state *have)
 {
-	return memcmp(want->mac, have->mac, sizeof(want->mac)) != 0 ||
-	       want->gso_max_size != have->gso_max_size;
+	return want->gso_max_size != have->gso_max_size;
 }
 
 /* Configuration */

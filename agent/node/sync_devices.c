@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "overlay/bigtcp.h"
 #include "overlay/link.h"
 #include "overlay/owner.h"
 #include "overlay/tunnel.h"
+#include "overlay/veth.h"
 #include "report.h"
 #include "sync_devices_internal.h"
 #include "sync_kernel.h"
@@ -64,6 +66,31 @@ void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct li
 		change_link(nl, is, &change, want->up ? "up" : "down", r);
 }
 
+static bool has_sizes(const struct bigtcp *is, uint32_t size)
+{
+	/* 0: this kernel has no limits of IPv4's own. */
+	return is->gso_max_size == size && is->gro_max_size == size &&
+	       (!is->gso_ipv4_max_size || is->gso_ipv4_max_size == size) &&
+	       (!is->gro_ipv4_max_size || is->gro_ipv4_max_size == size);
+}
+
+void sync_sizes_keep(struct nl *nl, int err, const struct bigtcp *is, const char *name,
+		     uint32_t size, struct report *r)
+{
+	if (!err) {
+		if (has_sizes(is, size))
+			return;
+		err = bigtcp_set(nl, is->ifindex, size);
+	}
+	if (err == -ENODEV)
+		r->awaited++;
+	else if (err)
+		report_fault(r, err, "device %s: superpacket limits", name);
+	else
+		report_did(r, &r->changed, "changed device %s: superpackets of up to %u", name,
+			   size);
+}
+
 /* True: it is there, and somebody else's. */
 static bool is_foreign(struct nl *nl, const char *name, struct report *r)
 {
@@ -118,11 +145,26 @@ static void keep_lane(struct nl *nl, const struct desired *d, struct report *r, 
 	*ret_ifindex = lane.ifindex;
 }
 
+/* Those that the lane gave the pair when it made it, of which the lane end still has them.
+ * A TAP has no other end, and can have no more than it has. */
+static void keep_port_sizes(struct nl *nl, const struct link_info *link, struct report *r)
+{
+	struct bigtcp is, lane_end;
+	struct veth_peer peer;
+	int err;
+
+	if (veth_peer(nl, link->ifindex, &peer) || peer.elsewhere ||
+	    bigtcp_get(nl, peer.ifindex, &lane_end))
+		return;
+	err = bigtcp_get(nl, link->ifindex, &is);
+	sync_sizes_keep(nl, err, &is, link->name, lane_end.gso_max_size, r);
+}
+
 /* Whoever moved a port's device into a network namespace of their own looks after it. */
 static void keep_port(struct nl *nl, const struct desired_overlay *overlay, struct report *r)
 {
-	const struct link_change want = {
-		.set_mtu = true, .mtu = overlay->mtu, .set_up = true, .up = true};
+	struct link_change want = {
+		.set_mtu = true, .mtu = overlay->mtu, .set_mac = true, .set_up = true, .up = true};
 	struct link_info link;
 	char text[REPORT_TEXT_LEN];
 	int err;
@@ -130,8 +172,10 @@ static void keep_port(struct nl *nl, const struct desired_overlay *overlay, stru
 	err = sync_port_find(nl, overlay->config->name, &link);
 	if (err == -ENODEV && is_foreign(nl, overlay->config->name, r))
 		return;
+	memcpy(want.mac, overlay->mac, sizeof(want.mac));
 	if (!err) {
 		sync_link_adjust(nl, &link, &want, r);
+		keep_port_sizes(nl, &link, r);
 	} else if (err != -ENODEV) {
 		report_fault(r, err, "device %s", overlay->config->name);
 	} else if (!r->lane_away && r->log) {

@@ -4,9 +4,11 @@
 #define SEALANE_NODE_SYNC_DEVICES_INTERNAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "overlay/link.h"
 
+struct bigtcp;
 struct desired_overlay;
 struct nl;
 struct report;
@@ -15,6 +17,11 @@ struct tunnel;
 /* Changes what of @want is not so: MTU, MAC, being up. */
 void sync_link_adjust(struct nl *nl, const struct link_info *is, const struct link_change *want,
 		      struct report *r);
+
+/* All limits of superpackets of a device are @size from now on; it had @is, or the error of
+ * looking at them was @err. */
+void sync_sizes_keep(struct nl *nl, int err, const struct bigtcp *is, const char *name,
+		     uint32_t size, struct report *r);
 
 /* What kernel tunnel devices are stacked on, and the kernel they are made by. */
 struct sync_lower {

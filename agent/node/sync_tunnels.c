@@ -175,19 +175,11 @@ static void adjust(struct nl *nl, const struct tunnel_found *found, const struct
 	sync_link_adjust(nl, &is, &change, r);
 }
 
-static bool has_sizes(const struct bigtcp *sizes, uint32_t size)
-{
-	/* 0: this kernel has no limits of IPv4's own. */
-	return sizes->gso_max_size == size && sizes->gro_max_size == size &&
-	       (!sizes->gso_ipv4_max_size || sizes->gso_ipv4_max_size == size) &&
-	       (!sizes->gro_ipv4_max_size || sizes->gro_ipv4_max_size == size);
-}
-
 static void keep_sizes(struct nl *nl, int ifindex, const struct config_overlay *config,
 		       const struct sync_lower *lower, struct report *r)
 {
-	struct bigtcp sizes;
-	uint32_t size;
+	struct bigtcp sizes = {.gso_max_size = 0};
+	uint32_t size = 0;
 	int err = bigtcp_get(nl, ifindex, &sizes);
 
 	if (!err) {
@@ -195,17 +187,8 @@ static void keep_sizes(struct nl *nl, int ifindex, const struct config_overlay *
 				  sizes.tso_max_size);
 		if (config->gso_max_size && config->gso_max_size < size)
 			size = config->gso_max_size;
-		if (has_sizes(&sizes, size))
-			return;
-		err = bigtcp_set(nl, ifindex, size);
 	}
-	if (err == -ENODEV)
-		r->awaited++;
-	else if (err)
-		report_fault(r, err, "device %s: superpacket limits", config->name);
-	else
-		report_did(r, &r->changed, "changed device %s: superpackets of up to %u",
-			   config->name, size);
+	sync_sizes_keep(nl, err, &sizes, config->name, size, r);
 }
 
 static void keep_cuts(const struct tunnel *want, const struct sync_lower *lower, struct report *r)

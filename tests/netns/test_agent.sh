@@ -125,6 +125,29 @@ test_repairs() {
 	check 'repairs: traffic by that peer' eventually "$agents_up" pings_once a 2 10.10.0.2
 }
 
+gso_size() { ip -n "$id-a" -d -j link show ov0 | jq '.[0].gso_max_size'; }
+
+has_mac() { [ "$(ip -n "$id-a" -j link show ov0 | jq -r '.[0].address')" = "$1" ]; }
+
+# The port's device is changed back and not made again.
+test_changed_port() {
+	local ifindex mac size
+	read -r ifindex mac < <(ip -n "$id-a" -j link show ov0 | jq -r '"\(.[0].ifindex) \(.[0].address)"')
+	size=$(gso_size)
+	pinger_start changed a 10.10.0.2 100 0.05
+	ip -n "$id-a" link set ov0 address 02:00:00:00:00:99
+	check 'changed port: it has its MAC again' eventually "$agents_up" has_mac "$mac"
+	pinger_wait changed
+	# A pass comes a second after the one before at the latest, and the machine may be busy.
+	check_at_most 'changed port: pings lost' 60 "$pinger_lost"
+	ip -n "$id-a" link set ov0 gso_max_size 30000
+	agent_signal HUP a
+	check 'changed port: and its limits' eventually "$agents_up" is_equal "$size" gso_size
+	check_equal 'changed port: it is the same device' "$ifindex" \
+		"$(ip -n "$id-a" -j link show ov0 | jq '.[0].ifindex')"
+	traffic 'changed port'
+}
+
 # Neighbours that come, change and go all the time, on a device that is not ours.
 test_churn() {
 	local before i
@@ -491,6 +514,7 @@ test_start
 test_quiet
 test_told
 test_repairs
+test_changed_port
 test_churn
 test_name_taken
 test_udp_port

@@ -374,13 +374,42 @@ static void test_port(void **state)
 	(void)state;
 	make_port(w);
 	sync_both(w);
-	expect_did(w, 0, 5, 0); /* three of the lane's */
+	expect_did(w, 0, 6, 0); /* three of the lane's; MTU, MAC, up */
 	expect(w, show_ov0, "mtu 1370");
 	expect(w, show_ov0, ",UP");
 	/* Its mark and the rest are the lane's business. */
 	expect_not(w, show_ov0, "alias");
-	expect_not(w, show_ov0, "02:00:00:00:00:01");
 	expect_quiet(w, sync_devices_add, sync_devices_remove);
+
+	run("ip link set dev ov0 address 02:00:00:00:00:99");
+	sync_both(w);
+	expect_did(w, 0, 1, 0);
+	expect(w, show_ov0, "02:00:00:00:00:01");
+	expect_quiet(w, sync_devices_add, sync_devices_remove);
+	world_free(w);
+}
+
+/* The lane end's are the measure. */
+static void test_port_sizes(void **state)
+{
+	static const char *const changes[] = {"gso_max_size 20000", "gro_max_size 20000",
+					      "gso_max_size 9000 gro_max_size 9000"};
+	struct world *w = world_new(CONFIG_PORT);
+	struct bigtcp sizes;
+
+	(void)state;
+	make_port(w);
+	run("ip link set dev ov0-lane gso_max_size 40000 gro_max_size 40000");
+	sync_both(w);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		run("ip link set dev ov0 %s", changes[i]);
+		sync_both(w);
+		expect_did(w, 0, 1, 0);
+		assert_int_equal(bigtcp_get(w->nl, (int)if_nametoindex("ov0"), &sizes), 0);
+		assert_int_equal(sizes.gso_max_size, 40000);
+		assert_int_equal(sizes.gro_max_size, 40000);
+		expect_quiet(w, sync_devices_add, sync_devices_remove);
+	}
 	world_free(w);
 }
 
@@ -587,6 +616,7 @@ int main(void)
 		cmocka_unit_test(test_superpacket_limit),
 		cmocka_unit_test(test_other_types),
 		cmocka_unit_test(test_port),
+		cmocka_unit_test(test_port_sizes),
 		cmocka_unit_test(test_port_elsewhere),
 		cmocka_unit_test(test_removal),
 		cmocka_unit_test(test_becomes_port),

@@ -164,7 +164,7 @@ static void test_refused_removal(void **state)
 
 	/* One that is to be made again, and stays, is told of once. */
 	f->w.d.n_overlays = 1;
-	f->w.overlays[0].mac[5] = 7;
+	f->w.overlay_configs[0].gso_max_size = 65536;
 	add(f);
 	assert_counts(f, 0, 0, 0, 1);
 	f->model.refuse[0] = NULL;
