@@ -76,9 +76,8 @@ static void put_agent_state(const json_t *root, FILE *out)
 	if (!error || !*error)
 		return;
 	put_label(out, "config");
-	fputs("REFUSED, the one before it is in use:\n  ", out);
-	term_put(out, error);
-	fputc('\n', out);
+	fputs("REFUSED, the one before it is in use:\n", out);
+	term_put_lines(out, "  ", error);
 }
 
 static void put_agent(const struct view *v, int64_t now_s, FILE *out)

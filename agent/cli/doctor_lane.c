@@ -26,18 +26,29 @@ static void add_texts(const json_t *root, const char *key, enum finding_level le
 			    n - FAULTS_TOLD);
 }
 
+/* Each fault is a line. */
+static void add_config_error(const char *error, struct findings *f)
+{
+	while (error && *error) {
+		const size_t len = strcspn(error, "\n");
+
+		finding_add(f, FINDING_WRONG, "agent", "configuration refused: %.*s", (int)len,
+			    error);
+		error += len + (error[len] == '\n');
+	}
+}
+
 void doctor_agent(const struct view *v, struct findings *f)
 {
 	const json_t *root = v->agent.root;
-	const char *error = agent_text(root, "config_error"), *reason = agent_text(root, "reason");
+	const char *reason = agent_text(root, "reason");
 
 	if (!v->has_agent) {
 		finding_add(f, v->agent_broken ? FINDING_WRONG : FINDING_NOTE, "agent", "%s",
 			    v->agent_why);
 		return;
 	}
-	if (error && *error)
-		finding_add(f, FINDING_WRONG, "agent", "configuration refused: %s", error);
+	add_config_error(agent_text(root, "config_error"), f);
 	add_texts(root, "faults", FINDING_WRONG, "agent", f);
 	add_texts(root, "conflicts", FINDING_NOTE, "conflict", f);
 	if (agent_flag(root, "synced", false))

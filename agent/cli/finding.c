@@ -64,23 +64,6 @@ size_t findings_count(const struct findings *f, enum finding_level level)
 	return n;
 }
 
-/* A cure may be several lines. */
-static void print_cure(const char *cure, FILE *out)
-{
-	char line[FINDING_TEXT_LEN];
-
-	while (*cure) {
-		const size_t len = strcspn(cure, "\n");
-
-		memcpy(line, cure, len);
-		line[len] = '\0';
-		fputs("       -> ", out);
-		term_put(out, line);
-		fputc('\n', out);
-		cure += len + (cure[len] == '\n');
-	}
-}
-
 void findings_print(const struct findings *f, bool with_right, FILE *out)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -93,7 +76,7 @@ void findings_print(const struct findings *f, bool with_right, FILE *out)
 		fputs(": ", out);
 		term_put(out, finding->text);
 		fputc('\n', out);
-		print_cure(finding->cure, out);
+		term_put_lines(out, "       -> ", finding->cure); /* may be several */
 	}
 	if (f->failed)
 		fputs("no memory: not everything was looked at\n", out);

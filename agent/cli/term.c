@@ -20,15 +20,32 @@ static size_t safe_byte(unsigned char byte, char ret[5])
 	return 1;
 }
 
-void term_put(FILE *out, const char *text)
+static void put_safe(FILE *out, const char *text, size_t len)
 {
 	char form[5];
 
+	for (size_t i = 0; i < len; i++) {
+		safe_byte((unsigned char)text[i], form);
+		fputs(form, out);
+	}
+}
+
+void term_put(FILE *out, const char *text)
+{
 	if (!text)
 		text = "-";
-	for (; *text; text++) {
-		safe_byte((unsigned char)*text, form);
-		fputs(form, out);
+	put_safe(out, text, strlen(text));
+}
+
+void term_put_lines(FILE *out, const char *before, const char *text)
+{
+	while (*text) {
+		const size_t len = strcspn(text, "\n");
+
+		fputs(before, out);
+		put_safe(out, text, len);
+		fputc('\n', out);
+		text += len + (text[len] == '\n');
 	}
 }
 

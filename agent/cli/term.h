@@ -16,7 +16,9 @@ enum { TERM_NUMBER_LEN = 32 };
 /* Writes @text: every byte that is not printable ASCII as \xNN, and a backslash
  * doubled. NULL is "-". */
 void term_put(FILE *out, const char *text);
-/* The same into memory, malloc'd; NULL: no memory. */
+/* Each line of @text likewise, on one of its own behind @before. */
+void term_put_lines(FILE *out, const char *before, const char *text);
+/* As term_put() into memory, malloc'd; NULL: no memory. */
 char *term_safe(const char *text);
 
 /* "12 s", "3 min 5 s", "2 h 0 min", "4 d 7 h". Returns @buf. */

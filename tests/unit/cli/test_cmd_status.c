@@ -99,7 +99,7 @@ static void test_troubles(void **state)
 {
 	static const char agent[] =
 		"{\"pid\": 1, \"reason\": \"no \\u001blane\", \"config_error\": \"f.yaml:3: mtu: "
-		"\\u001b[31m9 is too small\","
+		"\\u001b[31m9 is too small\\nf.yaml:9: x: is not known\","
 		" \"faults\": [\"route 10.0.0.0/8: \\u0007no\", \"second\"],"
 		" \"conflicts\": [\"beta: 10.1.0.0/16 is gamma's\"]}";
 	struct canned c;
@@ -111,6 +111,7 @@ static void test_troubles(void **state)
 		      "           NOT in sync (no \\x1blane)\n"
 		      "config     REFUSED, the one before it is in use:\n"
 		      "  f.yaml:3: mtu: \\x1b[31m9 is too small\n"
+		      "  f.yaml:9: x: is not known\n"
 		      "lane       sl0: DOWN\n"
 		      "peers      0\n"
 		      "overlays\n"

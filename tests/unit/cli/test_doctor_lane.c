@@ -40,14 +40,16 @@ static void test_agent(void **state)
 	assert_findings(&f,
 			"WRONG  agent: runs, but lane and kernel are not as configured: no lane\n"
 			"1 wrong, 0 notes, 0 right\n");
-	agent_of("{\"synced\": false, \"config_error\": \"line 3\", \"faults\": [\"one\", 2],"
+	agent_of("{\"synced\": false, \"config_error\": \"line 3\\nline 9\","
+		 " \"faults\": [\"one\", 2],"
 		 " \"conflicts\": [\"beta's\"]}",
 		 &f);
 	assert_findings(&f, "WRONG  agent: configuration refused: line 3\n"
+			    "WRONG  agent: configuration refused: line 9\n"
 			    "WRONG  agent: one\n"
 			    "WRONG  agent: ?\n"
 			    "note   conflict: beta's\n"
-			    "3 wrong, 1 notes, 0 right\n");
+			    "4 wrong, 1 notes, 0 right\n");
 }
 
 static void test_agent_broken(void **state)

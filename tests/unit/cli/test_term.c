@@ -34,6 +34,27 @@ static void test_safe(void **state)
 	}
 }
 
+static void test_lines(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", ""},
+		{"one", "> one\n"},
+		{"one\n", "> one\n"},
+		{"one\n\nt\two", "> one\n> \n> t\\x09wo\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct printed p;
+
+		printed_begin(&p);
+		term_put_lines(p.out, "> ", cases[i].text);
+		assert_printed(&p, cases[i].want);
+	}
+}
+
 static void test_age(void **state)
 {
 	static const struct {
@@ -145,9 +166,10 @@ static void test_table_grows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_safe),  cmocka_unit_test(test_age),
-		cmocka_unit_test(test_bytes), cmocka_unit_test(test_number),
-		cmocka_unit_test(test_table), cmocka_unit_test(test_table_grows),
+		cmocka_unit_test(test_safe),	    cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_age),	    cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_number),	    cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
