@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config_values.h"
+#include "special_net.h"
 
 const char *config_type_name(enum config_type type)
 {
@@ -106,6 +107,24 @@ static void check_addresses(struct config_reading *r, const char *path,
 	}
 }
 
+/* As lanes name their ends of ports: slport0, slport1 and so on. */
+static bool is_of_lane_ends(const char *name)
+{
+	static const char prefix[] = "slport";
+	const size_t len = sizeof(prefix) - 1;
+
+	return !strncmp(name, prefix, len) && name[len] &&
+	       name[len + strspn(name + len, "0123456789")] == '\0';
+}
+
+static void check_name(struct config_reading *r, const char *key, const char *name)
+{
+	if (is_of_lane_ends(name))
+		config_fault(r, key,
+			     "\"%s\" is how lanes name their ends of ports; allowed: another name",
+			     name);
+}
+
 static void check_overlay(struct config_reading *r, const char *path, const struct raw_overlay *raw,
 			  const struct config_overlay *o)
 {
@@ -114,8 +133,9 @@ static void check_overlay(struct config_reading *r, const char *path, const stru
 
 	check_keys_of_type(r, path, raw, o->type);
 	check_addresses(r, path, o);
+	config_key(key, "%sname", path);
+	check_name(r, key, o->name);
 	if (!strcmp(o->name, c->lane.interface)) {
-		config_key(key, "%sname", path);
 		config_fault(r, key, "\"%s\" is the lane's interface; allowed: another name",
 			     o->name);
 	}
@@ -131,6 +151,38 @@ static void check_overlay(struct config_reading *r, const char *path, const stru
 	}
 }
 
+static bool overlap(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len < b->len ? ip_prefix_covers(a, b) : ip_prefix_covers(b, a);
+}
+
+/* A host is reached by one overlay alone: the more particular, or either. */
+static void check_networks(struct config_reading *r, size_t i, size_t j)
+{
+	const struct config_overlay *a = &r->config->overlays[i], *b = &r->config->overlays[j];
+	char key[CONFIG_KEY_LEN], text[2][IP_PREFIX_TEXT_LEN];
+
+	for (size_t k = 0; k < a->n_addresses; k++) {
+		const struct ip_prefix network = ip_prefix_network(&a->addresses[k]);
+
+		for (size_t l = 0; l < b->n_addresses; l++) {
+			const struct ip_prefix other = ip_prefix_network(&b->addresses[l]);
+
+			/* Each link has its link-local network. */
+			if (!overlap(&network, &other) ||
+			    special_net_of(&network) == SPECIAL_LINK_LOCAL)
+				continue;
+			config_key(key, "overlays[%zu].addresses[%zu]", i, k);
+			config_fault(r, key,
+				     "%s is in the network of another overlay (%s on %s); "
+				     "allowed: a network of its own",
+				     ip_prefix_format(&network, text[0]),
+				     ip_prefix_format(&other, text[1]), b->name);
+			return;
+		}
+	}
+}
+
 /* The kernel has one socket for a UDP port, of one kind of tunnel; a bareudp has it
  * for itself. */
 static void check_pair(struct config_reading *r, size_t i, size_t j)
@@ -143,6 +195,7 @@ static void check_pair(struct config_reading *r, size_t i, size_t j)
 		config_fault(r, key, "\"%s\" is overlays[%zu]'s, too; allowed: a name of its own",
 			     a->name, j);
 	}
+	check_networks(r, i, j);
 	if (a->udp_port != b->udp_port)
 		return;
 	config_key(key, "overlays[%zu].vni", i);
@@ -201,6 +254,7 @@ void config_check(struct config_reading *r, const struct raw_config *raw)
 	if (!strcmp(c->lane.interface, "agent"))
 		config_fault(r, "lane.interface",
 			     "\"agent\" is the agent's own; allowed: another name");
+	check_name(r, "lane.interface", c->lane.interface);
 	check_overlays(r, raw);
 	config_check_peers(r, raw);
 	config_check_whole(r);

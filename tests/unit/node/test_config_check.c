@@ -195,6 +195,15 @@ static void test_overlay(void **state)
 		{OVERLAY "ttl: 0}", "3: overlays[0].ttl: \"0\" is out of range; allowed: 1 to 255"},
 		{OVERLAY "ttl: 256}",
 		 "3: overlays[0].ttl: \"256\" is out of range; allowed: 1 to 255"},
+		{NODE "overlays:\n- {name: slport0, vni: 1, type: vxlan}\n",
+		 "3: overlays[0].name: \"slport0\" is how lanes name their ends of ports; "
+		 "allowed: another name"},
+		{NODE "overlays:\n- {name: slport117, vni: 1}\n",
+		 "3: overlays[0].name: \"slport117\" is how lanes name their ends of ports; "
+		 "allowed: another name"},
+		{NODE "lane: {interface: slport3}\n",
+		 "2: lane.interface: \"slport3\" is how lanes name their ends of ports; "
+		 "allowed: another name"},
 		{OVERLAY "checksum: true}",
 		 "3: overlays[0].checksum: \"true\" is none of its words; allowed: auto, on, off"},
 		{OVERLAY "learning: yes}",
@@ -258,6 +267,8 @@ static void test_overlay_addresses(void **state)
 
 	(void)state;
 	REFUSALS(rows);
+	config_free(config_text_good(
+		NODE "overlays: [{name: slport, vni: 1}, {name: slport1a, vni: 2}]"));
 }
 
 static void test_keys_of_types(void **state)
@@ -285,6 +296,8 @@ static void test_keys_of_types(void **state)
 		config_text_good(OVERLAY "type: geneve, mac: 02:00:00:00:00:01, flood: false}"));
 }
 
+#define OWN_NETWORK "allowed: a network of its own"
+
 static void test_overlay_pairs(void **state)
 {
 	static const struct row rows[] = {
@@ -300,10 +313,30 @@ static void test_overlay_pairs(void **state)
 		      "- {name: p, vni: 2, type: bareudp}\n",
 		 "4: overlays[1].udp_port: 6635 is o's, a bareudp over IPv4, too; "
 		 "allowed: a port of its own"},
+		/* The same network, one within the other either way, and IPv6. */
+		{NODE "overlays:\n- {name: o, vni: 1, addresses: [10.20.0.1/24]}\n"
+		      "- {name: p, vni: 2, addresses: [10.21.0.1/24, 10.20.0.2/24]}\n",
+		 "4: overlays[1].addresses[1]: 10.20.0.0/24 is in the network of another overlay "
+		 "(10.20.0.0/24 on o); " OWN_NETWORK},
+		{NODE "overlays:\n- {name: o, vni: 1, addresses: [10.20.0.1/16]}\n"
+		      "- {name: p, vni: 2, addresses: [10.20.9.1/24]}\n",
+		 "4: overlays[1].addresses[0]: 10.20.9.0/24 is in the network of another overlay "
+		 "(10.20.0.0/16 on o); " OWN_NETWORK},
+		{NODE "overlays:\n- {name: o, vni: 1, addresses: [10.20.9.1/24]}\n"
+		      "- {name: p, vni: 2, addresses: [10.20.0.1/16]}\n",
+		 "4: overlays[1].addresses[0]: 10.20.0.0/16 is in the network of another overlay "
+		 "(10.20.9.0/24 on o); " OWN_NETWORK},
+		{NODE "overlays:\n- {name: o, vni: 1, addresses: [\"fd20::1/64\"]}\n"
+		      "- {name: p, vni: 2, addresses: [10.21.0.1/24, \"fd20::2/64\"]}\n",
+		 "4: overlays[1].addresses[1]: fd20::/64 is in the network of another overlay "
+		 "(fd20::/64 on o); " OWN_NETWORK},
 	};
 
 	(void)state;
 	REFUSALS(rows);
+	config_free(config_text_good(
+		NODE "overlays: [{name: o, vni: 1, addresses: [\"fe80::1/64\", 10.20.0.1/24]}, "
+		     "{name: p, vni: 2, addresses: [\"fe80::1/64\", 10.20.1.1/24]}]"));
 	config_free(config_text_good(CONFIG_NODE
 				     "overlays: [{name: o, vni: 1, type: vxlan}, {name: p, vni: 2, "
 				     "type: port, family: ipv6}]"));
