@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cleanup_lane.h"
 #include "overlay/address.h"
 #include "overlay/bigtcp.h"
 #include "overlay/link.h"
@@ -84,10 +86,10 @@ static void count(struct cleanup *c, enum cleanup_kind kind, const char *text, i
 
 const char *cleanup_kind_name(enum cleanup_kind kind)
 {
-	static const char *const names[] = {[CLEANUP_ROUTE] = "route",
-					    [CLEANUP_NEIGHBOUR] = "neighbour",
-					    [CLEANUP_ADDRESS] = "address",
-					    [CLEANUP_DEVICE] = "device"};
+	static const char *const names[] = {
+		[CLEANUP_ROUTE] = "route",     [CLEANUP_NEIGHBOUR] = "neighbour",
+		[CLEANUP_ADDRESS] = "address", [CLEANUP_DEVICE] = "device",
+		[CLEANUP_PORT] = "port",       [CLEANUP_SOCKET] = "socket"};
 
 	return names[kind];
 }
@@ -263,12 +265,61 @@ static int take_owned(int ifindex, const char *name, const char *kind, void *arg
 	return keep(arg, &o);
 }
 
-static void clean_device(struct cleanup *c, struct nl *nl, const struct owned *o)
+/* 0: it is gone now, or would be. */
+static int clean_device(struct cleanup *c, struct nl *nl, const struct owned *o)
 {
+	const int err = c->dry_run ? 0 : link_delete(nl, o->ifindex);
 	char text[TEXT_LEN];
 
 	snprintf(text, sizeof(text), "%s (%s)", o->name, *o->kind ? o->kind : "?");
-	count(c, CLEANUP_DEVICE, text, c->dry_run ? 0 : link_delete(nl, o->ifindex));
+	count(c, CLEANUP_DEVICE, text, err);
+	return err;
+}
+
+/* ---- A lane, by its device ---- */
+
+struct port_name {
+	char name[IFNAMSIZ];
+};
+
+static int take_port(const char *port, void *arg)
+{
+	struct port_name name;
+
+	snprintf(name.name, sizeof(name.name), "%s", port);
+	return keep(arg, &name);
+}
+
+static void clean_socket(const char *path, void *arg)
+{
+	struct cleanup *c = arg;
+
+	count(c, CLEANUP_SOCKET, path, c->dry_run || !unlink(path) ? 0 : -errno);
+}
+
+/* It ends when its device goes. Its ports are asked for before. */
+static int clean_lane(struct cleaning *g, const struct owned *o)
+{
+	struct things ports = {.size = sizeof(struct port_name)};
+	char lane[IFNAMSIZ], text[TEXT_LEN];
+	struct link_info device;
+	int err = link_get_index(g->nl, o->ifindex, &device);
+
+	if (err)
+		return is_gone(err) ? 0 : err;
+	cleanup_lane_name(&device, lane);
+	err = cleanup_lane_ports(lane, take_port, &ports);
+	if (!clean_device(g->c, g->nl, o)) {
+		g->takes_lane = true;
+		for (size_t i = 0; i < ports.n; i++) {
+			snprintf(text, sizeof(text), "%s (of lane %s)",
+				 ((const struct port_name *)ports.list)[i].name, lane);
+			count(g->c, CLEANUP_PORT, text, 0);
+		}
+		cleanup_lane_sockets(lane, clean_socket, g->c);
+	}
+	free(ports.list);
+	return err;
 }
 
 /*
@@ -284,15 +335,17 @@ static int clean_devices(struct cleaning *g)
 	for (int turn = 0; !err && turn < 2; turn++) {
 		const bool lanes = turn == 1;
 
-		for (size_t i = 0; i < t.n; i++) {
+		for (size_t i = 0; !err && i < t.n; i++) {
 			const struct owned *o = (const struct owned *)t.list + i;
 
 			if ((strcmp(o->kind, "tun") == 0) != lanes)
 				continue;
 			if (!strcmp(o->kind, "veth") && packet_is_read(o->ifindex) != 0)
 				continue;
-			g->takes_lane |= lanes;
-			clean_device(g->c, g->nl, o);
+			if (!lanes)
+				(void)clean_device(g->c, g->nl, o);
+			else
+				err = clean_lane(g, o);
 		}
 	}
 	free(t.list);

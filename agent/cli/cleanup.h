@@ -2,7 +2,8 @@
 /*
  * Takes away what the agent made in this network namespace and nothing else: what
  * bears our marks (overlay/owner.h). Routes, then neighbours, addresses, devices; the
- * lane's own device last, with which the lane ends and its ports go. One thread.
+ * lane's own device last, with which the lane ends and its ports go; and the sockets of
+ * a lane that was killed. One thread.
  */
 #ifndef SEALANE_CLI_CLEANUP_H
 #define SEALANE_CLI_CLEANUP_H
@@ -14,6 +15,8 @@ enum cleanup_kind {
 	CLEANUP_NEIGHBOUR,
 	CLEANUP_ADDRESS,
 	CLEANUP_DEVICE,
+	CLEANUP_PORT, /* of a lane that ended for its device's going */
+	CLEANUP_SOCKET,
 	N_CLEANUP_KINDS
 };
 

@@ -494,8 +494,12 @@ test_end() {
 	check 'end: the agent leaves everything' pings a 2 10.10.0.2
 	check_fails 'end: cleanup wants no agent' sealane b cleanup
 	agent_signal TERM b
+	check 'end: the port is named before' grep -Fx "port ov0 (of lane $A)" <<<"$(sealane a cleanup --dry-run)"
 	check 'end: cleanup of a' sealane a cleanup --verbose
+	kill -9 "$(lane_pid b)"
+	check 'end: a killed lane is gone' eventually 10 is_equal '' lane_pid b
 	check 'end: cleanup of b' sealane b cleanup
+	check_equal 'end: no socket stays' '' "$(find -L /var/run/wireguard /var/run/sealane -name "$id*.sock")"
 	check 'end: twice is fine' sealane b cleanup
 	check 'end: the foreign device stays' ip -n "$id-a" link show mine
 	ip -n "$id-a" link delete mine

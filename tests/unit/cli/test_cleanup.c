@@ -169,7 +169,7 @@ static void assert_counts(const struct cleanup *c, const unsigned want[N_CLEANUP
 
 static void test_cleanup(void **state)
 {
-	static const unsigned all[] = {3, 1, 2, 3}, none[N_CLEANUP_KINDS];
+	static const unsigned all[N_CLEANUP_KINDS] = {3, 1, 2, 3}, none[N_CLEANUP_KINDS];
 	struct cleanup dry = {.dry_run = true}, wet = {.tell = write_line}, again = {0};
 	const char *what = NULL, *device;
 	struct printed p;

@@ -392,16 +392,20 @@ static void test_cleanup_beside_an_agent(void **state)
 		       "stop it first, or --force\"\n}\n",
 		       "");
 	RUN(&o, "cleanup", "--force");
-	assert_outcome(&o, CLI_FINE, "removed 0 routes, 0 neighbours, 0 addresses, 0 devices\n",
-		       "");
+	assert_outcome(
+		&o, CLI_FINE,
+		"removed 0 routes, 0 neighbours, 0 addresses, 0 devices, 0 ports, 0 sockets\n", "");
 	RUN(&o, "cleanup", "--dry-run");
-	assert_outcome(&o, CLI_FINE,
-		       "would remove 0 routes, 0 neighbours, 0 addresses, 0 devices\n", "");
+	assert_outcome(
+		&o, CLI_FINE,
+		"would remove 0 routes, 0 neighbours, 0 addresses, 0 devices, 0 ports, 0 sockets\n",
+		"");
 	station_end(&agent);
 	/* A socket that nobody listens on is no agent. */
 	RUN(&o, "cleanup");
-	assert_outcome(&o, CLI_FINE, "removed 0 routes, 0 neighbours, 0 addresses, 0 devices\n",
-		       "");
+	assert_outcome(
+		&o, CLI_FINE,
+		"removed 0 routes, 0 neighbours, 0 addresses, 0 devices, 0 ports, 0 sockets\n", "");
 	unlink("/run/sealane/agent.sock");
 }
 
@@ -479,8 +483,10 @@ static void test_cleanup_tells_what_is_left(void **state)
 	agent_doc_done(&doc);
 	outcome_end(&o);
 	RUN(&o, "cleanup");
-	assert_outcome(&o, CLI_WRONG, "removed 1 route, 0 neighbours, 0 addresses, 0 devices\n",
-		       text);
+	assert_outcome(
+		&o, CLI_WRONG,
+		"removed 1 route, 0 neighbours, 0 addresses, 0 devices, 0 ports, 0 sockets\n",
+		text);
 	assert_int_equal(system("ip link delete t\xc3\xa9"), 0);
 }
 
@@ -496,10 +502,11 @@ static void test_cleanup_tells(void **state)
 		       "&& ip route add unreachable 10.8.0.0/16 proto 95"),
 		0);
 	RUN(&o, "cleanup", "-n");
-	assert_outcome(&o, CLI_FINE,
-		       "route unreachable 10.7.0.0/16\n"
-		       "would remove 1 route, 0 neighbours, 0 addresses, 0 devices\n",
-		       "");
+	assert_outcome(
+		&o, CLI_FINE,
+		"route unreachable 10.7.0.0/16\n"
+		"would remove 1 route, 0 neighbours, 0 addresses, 0 devices, 0 ports, 0 sockets\n",
+		"");
 	RUN(&o, "cleanup", "--json");
 	assert_int_equal(o.status, CLI_FINE);
 	assert_int_equal(agent_doc_parse(o.out.text, o.out.len, &doc), 0);
