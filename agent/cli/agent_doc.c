@@ -109,6 +109,9 @@ int agent_doc_fetch(const char *path, struct agent_doc *ret)
 	ret->pid = pid;
 	err = read_all(fd, &text);
 	close(fd);
+	/* It never says nothing, unless it ends. */
+	if (!err && !text.len)
+		err = -EPIPE;
 	if (!err)
 		err = agent_doc_parse(text.p, text.len, ret);
 	ret->pid = pid;

@@ -34,6 +34,21 @@ void view_index_names(struct view *v)
 	}
 }
 
+/* @no_answer: of something that does not speak as it should. */
+static const char *explain(int err, const char *no_answer)
+{
+	switch (err) {
+	case -EPROTO:
+		return no_answer;
+	case -EPIPE:
+		return "ended while it was asked; ask again";
+	case -ETIMEDOUT:
+		return "does not answer in time: stopped, or stuck";
+	default:
+		return strerror(-err);
+	}
+}
+
 static void open_agent(struct view *v)
 {
 	const char *path = agent_doc_path();
@@ -52,7 +67,7 @@ static void open_agent(struct view *v)
 	/* Who may not ask cannot tell that something is wrong. */
 	v->agent_broken = err != -EACCES && err != -EPERM;
 	snprintf(v->agent_why, sizeof(v->agent_why), "%s: %s", path,
-		 err == -EPROTO ? "what answers there is no agent's status" : strerror(-err));
+		 explain(err, "what answers there is no agent's status"));
 }
 
 /* ---- Which lane ---- */
@@ -227,7 +242,8 @@ static void open_lane(struct view *v)
 	else if (err == -ENOENT || err == -ECONNREFUSED)
 		snprintf(v->lane_why, sizeof(v->lane_why), "not running");
 	else
-		snprintf(v->lane_why, sizeof(v->lane_why), "does not answer: %s%s", strerror(-err),
+		snprintf(v->lane_why, sizeof(v->lane_why), "%s%s",
+			 explain(err, "what answers there is no lane"),
 			 err == -EACCES || err == -EPERM ? " (run as root)" : "");
 }
 

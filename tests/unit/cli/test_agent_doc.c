@@ -169,7 +169,7 @@ static void test_fetch_something_else(void **state)
 	server_end(&s);
 	/* Nothing at all. */
 	server_begin(&s, "", 0, 1);
-	assert_int_equal(agent_doc_fetch(s.path, &doc), -EPROTO);
+	assert_int_equal(agent_doc_fetch(s.path, &doc), -EPIPE);
 	server_end(&s);
 }
 
