@@ -10,6 +10,8 @@
 
 #include "desired.h"
 #include "overlay/bigtcp.h"
+#include "overlay/link.h"
+#include "overlay/owner.h"
 #include "overlay/tunnel.h"
 #include "report.h"
 
@@ -123,6 +125,48 @@ static bool make(struct nl *nl, const struct tunnel *want, const char *why, stru
 	return !err;
 }
 
+/* In everything as we make it, to the MAC address, which comes of our key; and nobody says that
+ * it is theirs. */
+static bool lost_mark(struct nl *nl, const struct tunnel_found *found, const struct tunnel *want)
+{
+	struct link_info link;
+	char buf[128];
+
+	return found->is_tunnel && found->tunnel.type == want->type &&
+	       !tunnel_differs(found, want, buf, sizeof(buf)) &&
+	       (want->type == TUNNEL_BAREUDP ||
+		!memcmp(found->tunnel.mac, want->mac, sizeof(want->mac))) &&
+	       !link_get_index(nl, found->ifindex, &link) && !link.alias[0];
+}
+
+static bool mark_again(struct nl *nl, struct tunnel_found *found, struct report *r)
+{
+	const int err = link_set_alias(nl, found->ifindex, OWNER_ALIAS);
+
+	found->ours = !err;
+	if (err == -ENODEV)
+		r->awaited++;
+	else if (err)
+		report_fault(r, err, "device %s: its mark", found->tunnel.name);
+	else
+		report_did(r, &r->changed, "changed device %s: its mark, which somebody took away",
+			   found->tunnel.name);
+	return !err;
+}
+
+static void tell_foreign(const struct tunnel *want, const struct tunnel_found *found,
+			 struct report *r)
+{
+	/* Of ours, what is no tunnel is the lane's. */
+	if (!found->is_tunnel || found->ours)
+		report_fault(r, 0, "%s: a device of this name is there and not ours", want->name);
+	else
+		report_fault(r, 0,
+			     "%s: a device of this name is there and not ours; if it was, "
+			     "`ip link set dev %s alias " OWNER_ALIAS "` makes it so again",
+			     want->name, want->name);
+}
+
 /* A device of that name that is ours and as @want says, but for what can be changed. */
 static bool have_tunnel(struct nl *nl, const struct tunnel *want, struct report *r,
 			struct tunnel_found *ret)
@@ -137,9 +181,10 @@ static bool have_tunnel(struct nl *nl, const struct tunnel *want, struct report 
 		report_fault(r, err, "device %s", want->name);
 		return false;
 	}
-	/* Of ours, what is no tunnel is the lane's. */
+	if (!ret->ours && lost_mark(nl, ret, want))
+		return mark_again(nl, ret, r);
 	if (!ret->ours || !ret->is_tunnel) {
-		report_fault(r, 0, "%s: a device of this name is there and not ours", want->name);
+		tell_foreign(want, ret, r);
 		return false;
 	}
 	why = tunnel_differs(ret, want, buf, sizeof(buf));

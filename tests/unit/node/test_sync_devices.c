@@ -315,6 +315,36 @@ static void test_foreign_name(void **state)
 	world_free(w);
 }
 
+/* Somebody took the mark off it; or another device has its name, or says whose it is. */
+static void test_lost_mark(void **state)
+{
+	static const char cure[] = "not ours; if it was, `ip link set dev ov0 alias sealane` makes "
+				   "it so again";
+	struct world *w = vxlan_world();
+	unsigned ifindex = if_nametoindex("ov0");
+
+	(void)state;
+	run("ip link set dev ov0 alias ''");
+	sync_both(w);
+	expect_did(w, 0, 1, 0);
+	expect(w, show_ov0, "alias sealane\n");
+	assert_int_equal(if_nametoindex("ov0"), ifindex);
+	expect_quiet(w, sync_devices_add, sync_devices_remove);
+
+	run("ip link set dev ov0 alias mine");
+	sync_both(w);
+	expect_fault(w, cure);
+	expect(w, show_ov0, "alias mine\n");
+	run("ip link set dev ov0 alias '' && ip link set dev ov0 address 02:00:00:00:00:99");
+	sync_both(w);
+	expect_fault(w, cure);
+	expect(w, show_ov0, "02:00:00:00:00:99");
+	run("ip link set dev ov0 alias sealane");
+	sync_both(w);
+	expect_did(w, 0, 1, 0); /* the MAC */
+	world_free(w);
+}
+
 static void test_superpacket_limit(void **state)
 {
 	struct world *w = world_new(CONFIG_VXLAN);
@@ -613,6 +643,7 @@ int main(void)
 		cmocka_unit_test(test_vxlan_gone),
 		cmocka_unit_test(test_vxlan_differs),
 		cmocka_unit_test(test_foreign_name),
+		cmocka_unit_test(test_lost_mark),
 		cmocka_unit_test(test_superpacket_limit),
 		cmocka_unit_test(test_other_types),
 		cmocka_unit_test(test_port),
