@@ -2,6 +2,7 @@
 /* sealane doctor: fetches what doctor.h looks at. */
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include "agent/node/agent.h"
 #include "agent/node/config.h"
+#include "agent/node/lane_value.h"
 #include "cli.h"
 #include "doctor.h"
 #include "json_out.h"
@@ -191,6 +193,50 @@ static void look_at_ways(struct visit *visit)
 	doctor_rp_filter("", visit->view->lane, n, example, visit->f);
 }
 
+/* Where a peer was heard from last, too, which no configuration tells. */
+static bool leads_inside(struct visit *visit, const char *endpoint, const char **ret_device)
+{
+	const struct doctor_device *d;
+	struct sockaddr_storage ep;
+	struct route_way way;
+	const void *addr = &((const struct sockaddr_in6 *)&ep)->sin6_addr;
+
+	if (!lane_value_endpoint(endpoint, &ep))
+		return false;
+	if (ep.ss_family == AF_INET)
+		addr = &((const struct sockaddr_in *)&ep)->sin_addr;
+	if (route_get_way(visit->nl, ep.ss_family, addr, (uint32_t)visit->view->wg.fwmark, &way))
+		return false;
+	d = find_device(visit, way.oif);
+	if (!d || (d->role != DOCTOR_LANE && d->role != DOCTOR_PORT &&
+		   !(d->role == DOCTOR_TUNNEL && d->on_tun)))
+		return false;
+	*ret_device = d->limits.name;
+	return true;
+}
+
+static void look_at_endpoints(struct visit *visit)
+{
+	const struct wg_doc *wg = &visit->view->wg;
+	const char *device, *name;
+
+	for (size_t i = 0; i < wg->n_peers; i++) {
+		const struct wg_peer *peer = &wg->peers[i];
+
+		if (!peer->endpoint || !leads_inside(visit, peer->endpoint, &device))
+			continue;
+		name = view_peer_name(visit->view, peer->public_key);
+		finding_add(visit->f, FINDING_WRONG, "endpoint",
+			    "%s of %s is reached through %s, which is inside the tunnel: what is "
+			    "sent there comes back and is dropped (loop)",
+			    peer->endpoint, name ? name : peer->public_key, device);
+		finding_cure(visit->f,
+			     "wg set %s peer %s endpoint ADDRESS:PORT of an address outside\n"
+			     "or lane.fwmark and a rule that leads round the tunnel",
+			     visit->view->lane, peer->public_key);
+	}
+}
+
 /* ---- Files ---- */
 
 static void add_config_faults(const struct config_faults *faults, struct findings *f)
@@ -284,6 +330,7 @@ static void make_round(const struct view *view, int64_t now_s, struct findings *
 	}
 	look_at_devices(&visit);
 	look_at_ways(&visit);
+	look_at_endpoints(&visit);
 	nl_close(visit.nl);
 	free(visit.devices);
 }

@@ -90,6 +90,8 @@ static void look_at_drops(const struct view *v, struct findings *f)
 		{"port_fragment", "fragments of VXLAN came, which no VTEP puts together",
 		 "a lower MTU on the sender's overlay device: at most its tunnel's less 50 (IPv4) "
 		 "or 70 (IPv6)"},
+		{"loop", "datagrams to a peer were routed into the tunnel itself",
+		 "a route to the peer's endpoint that leads round the tunnel"},
 		{"spoofed", "a peer sent from addresses that its allowed-ips do not have",
 		 "add them to the peer's allowed-ips, or find out who sends"},
 		{"old_timestamp", "a peer's handshakes are older than its last",

@@ -81,6 +81,23 @@ test_told() {
 		<<<"$out$(sealane a status --json)"
 }
 
+# A peer may come to be there by roaming, whatever the configuration says.
+test_endpoint_inside() {
+	local was
+	was=$(wg show "$A" endpoints | awk '{ print $2 }')
+	check 'endpoint inside: the doctor says so' eventually "$agents_up" inside_is_told
+	wg set "$A" peer "$(pub b)" endpoint "$was"
+	check 'endpoint inside: it can be put right' pings a 2 10.10.0.2
+	check 'endpoint inside: and is' sealane a doctor
+}
+
+# Until b is heard from the next time, which may be at once.
+inside_is_told() {
+	wg set "$A" peer "$(pub b)" endpoint 10.244.2.7:51820
+	grep -F '10.244.2.7:51820 of b is reached through ov0, which is inside the tunnel' \
+		<<<"$(sealane a doctor || true)"
+}
+
 has_peer() { grep -qF "$(pub "$2")" <<<"$(wg show "$1" peers)"; } # LANE PEER
 
 goes_via() { grep -q "$3" <<<"$(ip -n "$id-$1" route show "$2")"; } # NAMESPACE PREFIX WAY
@@ -517,6 +534,7 @@ underlay_new
 test_start
 test_quiet
 test_told
+test_endpoint_inside
 test_repairs
 test_changed_port
 test_churn
