@@ -12,14 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/if_addr.h>
+
 #include "daemon_internal.h"
 #include "log.h"
+#include "overlay/address.h"
 #include "overlay/link.h"
 #include "overlay/monitor.h"
 #include "overlay/nl.h"
 #include "udp.h"
 
 #define LIMITS_PERIOD_NS NSEC_PER_SEC
+#define IPV6_MTU_MIN	 1280 /* RFC 8200 5 */
 
 static void refind_device(struct daemon *d);
 
@@ -44,12 +48,42 @@ void follow_limits(struct daemon *d)
 		apply_limits(d, &link);
 }
 
+static int take_made_up(const struct address *address, void *arg)
+{
+	struct address *made_up = arg;
+
+	if (address->protocol == IFAPROT_KERNEL_LL)
+		*made_up = *address;
+	return 0;
+}
+
+/*
+ * Below 1280 bytes a device has no IPv6, and from then on a new one, which the kernel gives a
+ * link-local address at once. Nothing but what this host is told to send is to go into a tunnel.
+ */
+static void quieten_ipv6(const struct daemon *d, int ifindex)
+{
+	const struct link_change change = {.set_addr_gen_none = true};
+	struct nl *nl = d->device_nl ? d->device_nl : d->nl;
+	struct address made_up = {.ifindex = 0};
+	int err = link_set(nl, ifindex, &change);
+
+	if (!err)
+		err = address_list(nl, ifindex, take_made_up, &made_up);
+	if (!err && made_up.ifindex)
+		err = address_delete(nl, &made_up);
+	if (err && err != -EADDRNOTAVAIL)
+		log_verbose("the device's own IPv6 address: %s", strerror(-err));
+}
+
 static void apply_link(struct daemon *d, const struct link_info *link)
 {
 	bool up = link->flags & IFF_UP;
 	int err;
 
 	apply_limits(d, link);
+	if (link->mtu >= IPV6_MTU_MIN && d->lane.mtu < IPV6_MTU_MIN)
+		quieten_ipv6(d, link->ifindex);
 	if (link->mtu != d->lane.mtu) {
 		lane_set_mtu(&d->lane, link->mtu);
 		log_verbose("MTU %u", link->mtu);

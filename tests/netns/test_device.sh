@@ -154,6 +154,22 @@ renamed() { # KIND
 	daemon_stop "$A" "$B"
 }
 
+made_up() { ip -n "$id-a" -o -6 address show dev "$A" scope link; }
+
+# Below 1280 there is no IPv6, and the kernel would begin it anew as for any device.
+narrow_and_wide() { # KIND
+	local mode
+	tunnel_up "$1"
+	ip -n "$id-a" link set "$A" mtu 1200
+	sleep 0.2
+	ip -n "$id-a" link set "$A" mtu 1420
+	check "$1, narrow and wide: no address of its own" eventually 10 is_equal '' made_up
+	mode=$(ip -n "$id-a" -d -j link show "$A" | jq -r '.[0].inet6_addr_gen_mode')
+	check_equal "$1, narrow and wide: nor will it get one" none "$mode"
+	check "$1, narrow and wide: traffic flows" pings a 2 10.9.0.2
+	daemon_stop "$A" "$B"
+}
+
 moved() { # KIND
 	local name="$1, moved to c" pid
 	tunnel_up "$1"
@@ -430,6 +446,8 @@ for kind in tap tun; do
 	handed_over "$kind"
 done
 renamed tap
+narrow_and_wide tap
+narrow_and_wide tun
 stale_socket
 watched_start
 background
