@@ -132,6 +132,34 @@ static void look_across(struct visit *visit, struct doctor_device *d)
 	d->other.gso_ipv4_max_size = limits.gso_ipv4_max_size;
 }
 
+/* The device by which an endpoint is reached; NULL: there is none. */
+static struct doctor_device *device_towards(struct visit *visit, const char *endpoint)
+{
+	struct sockaddr_storage ep;
+	struct route_way way;
+	const void *addr = &((const struct sockaddr_in6 *)&ep)->sin6_addr;
+
+	if (!endpoint || !lane_value_endpoint(endpoint, &ep))
+		return NULL;
+	if (ep.ss_family == AF_INET)
+		addr = &((const struct sockaddr_in *)&ep)->sin_addr;
+	if (route_get_way(visit->nl, ep.ss_family, addr, (uint32_t)visit->view->wg.fwmark, &way))
+		return NULL;
+	return find_device(visit, way.oif);
+}
+
+static void find_below(struct visit *visit)
+{
+	const struct wg_doc *wg = &visit->view->wg;
+
+	for (size_t i = 0; i < wg->n_peers && i < PREFIXES_ASKED; i++) {
+		struct doctor_device *d = device_towards(visit, wg->peers[i].endpoint);
+
+		if (d)
+			d->below = true;
+	}
+}
+
 static void look_at_devices(struct visit *visit)
 {
 	int err = bigtcp_list(visit->nl, take_device, visit);
@@ -149,6 +177,7 @@ static void look_at_devices(struct visit *visit)
 		look_below(visit, &visit->devices[i]);
 		look_across(visit, &visit->devices[i]);
 	}
+	find_below(visit);
 	doctor_limits(visit->devices, visit->n, &visit->kernel, visit->f);
 }
 
@@ -193,21 +222,10 @@ static void look_at_ways(struct visit *visit)
 	doctor_rp_filter("", visit->view->lane, n, example, visit->f);
 }
 
-/* Where a peer was heard from last, too, which no configuration tells. */
 static bool leads_inside(struct visit *visit, const char *endpoint, const char **ret_device)
 {
-	const struct doctor_device *d;
-	struct sockaddr_storage ep;
-	struct route_way way;
-	const void *addr = &((const struct sockaddr_in6 *)&ep)->sin6_addr;
+	const struct doctor_device *d = device_towards(visit, endpoint);
 
-	if (!lane_value_endpoint(endpoint, &ep))
-		return false;
-	if (ep.ss_family == AF_INET)
-		addr = &((const struct sockaddr_in *)&ep)->sin_addr;
-	if (route_get_way(visit->nl, ep.ss_family, addr, (uint32_t)visit->view->wg.fwmark, &way))
-		return false;
-	d = find_device(visit, way.oif);
 	if (!d || (d->role != DOCTOR_LANE && d->role != DOCTOR_PORT &&
 		   !(d->role == DOCTOR_TUNNEL && d->on_tun)))
 		return false;
@@ -215,6 +233,7 @@ static bool leads_inside(struct visit *visit, const char *endpoint, const char *
 	return true;
 }
 
+/* Where a peer was heard from last, too, which no configuration tells. */
 static void look_at_endpoints(struct visit *visit)
 {
 	const struct wg_doc *wg = &visit->view->wg;
@@ -223,7 +242,7 @@ static void look_at_endpoints(struct visit *visit)
 	for (size_t i = 0; i < wg->n_peers; i++) {
 		const struct wg_peer *peer = &wg->peers[i];
 
-		if (!peer->endpoint || !leads_inside(visit, peer->endpoint, &device))
+		if (!leads_inside(visit, peer->endpoint, &device))
 			continue;
 		name = view_peer_name(visit->view, peer->public_key);
 		finding_add(visit->f, FINDING_WRONG, "endpoint",

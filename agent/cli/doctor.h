@@ -37,6 +37,7 @@ struct doctor_device {
 	struct bigtcp limits;
 	enum doctor_role role;
 	bool on_tun;  /* a tunnel device stacked on a TUN or TAP */
+	bool below;   /* peers' endpoints are reached through it */
 	uint32_t mtu; /* 0: not told */
 	struct doctor_end other;
 };

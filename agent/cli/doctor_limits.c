@@ -295,6 +295,52 @@ static void look_at_routes(const struct doctor_device *devices, size_t n,
 	tell_refused(&refused, level, f);
 }
 
+/* ---- Out of a port ---- */
+
+/* Of IPv4, which is merged to what the port takes; IPv6 stops at 64 KB below 7.0. */
+static bool is_cut_for(const struct doctor_device *port, const struct doctor_device *pod)
+{
+	const uint32_t takes = ipv4_limit(pod->limits.gso_ipv4_max_size);
+
+	return is_routed(pod) && !pod->below && !strcmp(pod->limits.kind, "veth") &&
+	       pod->limits.gso_ipv4_max_size && !pod->limits.master &&
+	       ipv4_limit(port->limits.gro_ipv4_max_size) > larger(takes, BIGTCP_LEGACY_SIZE);
+}
+
+/* Measured on 6.18: 5.7 to 6.0 Gbit/s, and 7.5 to 7.9 with the cure. */
+static void look_at_pods(const struct doctor_device *devices, size_t n,
+			 const struct doctor_device *port, struct findings *f)
+{
+	const uint32_t size = ipv4_limit(port->limits.gro_ipv4_max_size);
+	char what[40], names[128] = "", text[32], cures[FEEDERS_NAMED * COMMAND_LEN] = "";
+	size_t n_pods = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = devices[i].limits.name;
+		char command[COMMAND_LEN];
+
+		if (!is_cut_for(port, &devices[i]) || n_pods++ >= FEEDERS_NAMED)
+			continue;
+		snprintf(text, sizeof(text), "%s%s", n_pods > 1 ? ", " : "", name);
+		append(names, sizeof(names), text);
+		snprintf(command, sizeof(command),
+			 "ip link set dev %s gso_ipv4_max_size %" PRIu32 "\n", name, size);
+		append(cures, sizeof(cures), command);
+	}
+	if (!n_pods)
+		return;
+	*text = '\0';
+	if (n_pods > FEEDERS_NAMED)
+		snprintf(text, sizeof(text), " and %zu more", n_pods - FEEDERS_NAMED);
+	snprintf(what, sizeof(what), "path from %s", port->limits.name);
+	finding_add(
+		f, FINDING_NOTE, what,
+		"its IPv4 superpackets of up to %" PRIu32 " bytes are cut to single segments "
+		"where they are forwarded to %s%s: a fifth to a quarter of the throughput is lost",
+		size, names, text);
+	finding_cure(f, "%stakes iproute2 6.3", cures);
+}
+
 /* ---- One device alone ---- */
 
 /* More than is known to work there: the kernel accepted it all the same. */
@@ -375,6 +421,8 @@ void doctor_limits(const struct doctor_device *devices, size_t n,
 			continue;
 		look_at_bridge(devices, n, &bridged, f);
 		look_at_routes(devices, n, kernel, overlays, &devices[i], f);
+		if (devices[i].role == DOCTOR_PORT && kernel->forwards4)
+			look_at_pods(devices, n, &devices[i], f);
 	}
 	tell_unseen(devices, n, f);
 }

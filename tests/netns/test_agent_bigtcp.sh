@@ -167,7 +167,7 @@ do_as_told() { # NAMESPACE DEVICE COMMANDS
 		if [[ $line != *ipv4* ]] || grep -q gso_ipv4_max_size <<<"$(ip link help 2>&1)"; then
 			at "$1" "${words[@]}" || return 1
 		else
-			at "$1" python3 "$limits_py" set "$2" "${words[5]}=${words[6]}" "${words[7]}=${words[8]}" || return 1
+			at "$1" python3 "$limits_py" set "$2" "${words[5]}=${words[6]}" ${words[7]:+"${words[7]}=${words[8]}"} || return 1
 		fi
 	done <<<"$3"
 }
@@ -228,8 +228,24 @@ test_long() { # NAME MTU
 	done
 }
 
+cut_for_pods() { # FIELD: of what the doctor says of the way out of the port
+	{ sealane a doctor --json || true; } | jq -r ".findings[] | select(.what == \"path from ov0\") | .$1"
+}
+
+# Out of the port the kernel cuts what is longer than the pod's end takes of IPv4.
+test_out_of_the_port() {
+	if [ "$(limit_of a ipv4)" -le "$legacy" ]; then
+		check_equal 'out of the port: nothing to say' '' "$(cut_for_pods text)"
+		return
+	fi
+	check 'out of the port: the doctor says so' grep -F 'are forwarded to pod0: a fifth' <<<"$(cut_for_pods text)"
+	check 'out of the port: and what helps' do_as_told a pod0 "$(cut_for_pods cure | grep '^ip link set')"
+	check_equal 'out of the port: nothing to say any more' '' "$(cut_for_pods text)"
+}
+
 test_forwarded_ipv6() {
 	port_instead
+	test_out_of_the_port
 	overlay_mtu=$(ip -n "$id-a" -j link show ov0 | jq '.[0].mtu')
 	if [ "$(limit_of a ipv6)" -le "$legacy" ]; then
 		printf '  a port of this kernel (%s) takes 64 KB, as the other overlays\n' "$release"

@@ -305,6 +305,8 @@ static void test_refused(void **state)
 		const struct doctor_kernel kernel = {"x", c->major, c->minor, true, c->forwards6};
 		struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", c->role, c->size, 0),
 						  DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0)};
+		/* The other way round: test_pods(). */
+		const bool cut = c->role == DOCTOR_OTHER && !c->down && c->size < BIG;
 		struct findings f = {0};
 
 		devices[0].mtu = c->pod_mtu;
@@ -313,10 +315,89 @@ static void test_refused(void **state)
 		devices[0].other = (struct doctor_end){!!c->other, 0, c->other, c->other};
 		doctor_limits(devices, 2, &kernel, &f);
 		if (findings_count(&f, FINDING_WRONG) != c->wrong ||
-		    findings_count(&f, FINDING_NOTE))
+		    findings_count(&f, FINDING_NOTE) != cut)
 			fail_msg("%s: %zu wrong", c->what, findings_count(&f, FINDING_WRONG));
 		findings_free(&f);
 	}
+}
+
+/* What comes out of a port is cut where a pod takes less of IPv4. */
+static void test_pods(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t port4, pod4, pod6;
+		const char *kind;
+		bool forwards4, down;
+		int master;
+		bool told, below;
+	} cases[] = {
+		{"what the tunnel goes through", BIG, SMALL, SMALL, "veth", true, false, 0, false,
+		 true},
+		{"as both come", BIG, SMALL, SMALL, "veth", true, false, 0, true, false},
+		{"IPv6 does not count", BIG, BIG, SMALL, "veth", true, false, 0, false, false},
+		{"nor can it help", BIG, SMALL, BIG, "veth", true, false, 0, true, false},
+		{"a little less", BIG, BIG - 1, SMALL, "veth", true, false, 0, true, false},
+		{"a port of 64 KB", SMALL, 30000, 30000, "veth", true, false, 0, false, false},
+		{"a kernel before 6.3", 0, 0, SMALL, "veth", true, false, 0, false, false},
+		{"no forwarding", BIG, SMALL, SMALL, "veth", false, false, 0, false, false},
+		{"down", BIG, SMALL, SMALL, "veth", true, true, 0, false, false},
+		{"a network card", BIG, SMALL, SMALL, "", true, false, 0, false, false},
+		{"in a bridge", BIG, SMALL, SMALL, "veth", true, false, BRIDGE, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct doctor_kernel kernel = newer_routes;
+		struct doctor_device devices[] = {DEVICE(4, "pod0", "veth", DOCTOR_OTHER, SMALL, 0),
+						  DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0)};
+		const struct finding *note;
+		struct findings f = {0};
+
+		kernel.forwards4 = cases[i].forwards4;
+		strcpy(devices[0].limits.kind, cases[i].kind);
+		devices[0].limits.up = !cases[i].down;
+		devices[0].below = cases[i].below;
+		devices[0].limits.master = cases[i].master;
+		devices[0].limits.gso_ipv4_max_size = cases[i].pod4;
+		devices[0].limits.gso_max_size = cases[i].pod6;
+		devices[1].limits.gro_ipv4_max_size = cases[i].port4;
+		doctor_limits(devices, 2, &kernel, &f);
+		note = first_of(&f, FINDING_NOTE);
+		if (!note != !cases[i].told)
+			fail_msg("%s: %s", cases[i].what, note ? note->text : "not told");
+		if (note) {
+			assert_string_equal(note->what, "path from ov0");
+			assert_string_equal(note->cure,
+					    "ip link set dev pod0 gso_ipv4_max_size 196608\n"
+					    "takes iproute2 6.3");
+		}
+		findings_free(&f);
+	}
+}
+
+static void test_many_pods(void **state)
+{
+	struct doctor_device devices[40];
+	const struct finding *note;
+	struct findings f = {0};
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		devices[i] = (struct doctor_device)DEVICE(i + 20, "", "veth", DOCTOR_OTHER, SMALL,
+							  0);
+		snprintf(devices[i].limits.name, IFNAMSIZ, "fifteen-name-%02d", i);
+	}
+	devices[39] = (struct doctor_device)DEVICE(5, "ov0", "veth", DOCTOR_PORT, BIG, 0);
+	doctor_limits(devices, 40, &newer_routes, &f);
+	note = first_of(&f, FINDING_NOTE);
+	assert_non_null(note);
+	assert_non_null(strstr(note->text,
+			       "forwarded to fifteen-name-00, fifteen-name-01, "
+			       "fifteen-name-02, fifteen-name-03 and 35 more: a fifth"));
+	assert_non_null(strstr(note->cure, "fifteen-name-03 gso_ipv4_max_size 196608\ntakes "));
+	assert_null(strstr(note->cure, "fifteen-name-04"));
+	findings_free(&f);
 }
 
 static void test_refused_is_told(void **state)
@@ -518,6 +599,8 @@ int main(void)
 		cmocka_unit_test(test_down),
 		cmocka_unit_test(test_on_tun),
 		cmocka_unit_test(test_many_feeders),
+		cmocka_unit_test(test_pods),
+		cmocka_unit_test(test_many_pods),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_refused_is_told),
 		cmocka_unit_test(test_refused_cures),
