@@ -103,6 +103,24 @@ static void put_agent(const struct view *v, int64_t now_s, FILE *out)
 	put_agent_state(root, out);
 }
 
+/* "peers      from directory /etc/sealane/peers: 3" */
+static void put_discovery(const struct view *v, FILE *out)
+{
+	const json_t *from;
+
+	for (size_t i = 0; (from = agent_item(v->agent.root, "discovery", i)); i++) {
+		put_label(out, "discovery");
+		term_put(out, agent_text(from, "kind"));
+		fputc(' ', out);
+		term_put(out, agent_text(from, "where"));
+		if (agent_flag(from, "synced", false))
+			fprintf(out, ": %" PRId64 " peers\n", agent_number(from, "members", 0));
+		else
+			fputs(": NOT read yet\n", out);
+		put_lines(out, from, "faults");
+	}
+}
+
 static void put_troubles(const struct view *v, FILE *out)
 {
 	static const struct {
@@ -215,6 +233,7 @@ int status_print(const struct view *v, int64_t now_s, FILE *out)
 {
 	put_agent(v, now_s, out);
 	put_lane(v, now_s, out);
+	put_discovery(v, out);
 	put_overlays(v, out);
 	put_troubles(v, out);
 	return v->has_agent || v->has_lane || v->uapi_only ? CLI_FINE : CLI_WRONG;

@@ -38,6 +38,23 @@ static void add_config_error(const char *error, struct findings *f)
 	}
 }
 
+static void look_at_discovery(const json_t *root, struct findings *f)
+{
+	const json_t *from;
+
+	for (size_t i = 0; (from = agent_item(root, "discovery", i)); i++) {
+		const char *where = agent_text(from, "where");
+
+		add_texts(from, "faults", FINDING_WRONG, "discovery", f);
+		if (agent_flag(from, "synced", false) && !agent_count(from, "faults"))
+			finding_add(f, FINDING_RIGHT, "discovery", "%s: %" PRId64 " peers",
+				    where ? where : "?", agent_number(from, "members", 0));
+		else if (!agent_count(from, "faults"))
+			finding_add(f, FINDING_WRONG, "discovery", "%s: peers are awaited",
+				    where ? where : "?");
+	}
+}
+
 void doctor_agent(const struct view *v, struct findings *f)
 {
 	const json_t *root = v->agent.root;
@@ -49,6 +66,7 @@ void doctor_agent(const struct view *v, struct findings *f)
 		return;
 	}
 	add_config_error(agent_text(root, "config_error"), f);
+	look_at_discovery(root, f);
 	add_texts(root, "faults", FINDING_WRONG, "agent", f);
 	add_texts(root, "conflicts", FINDING_NOTE, "conflict", f);
 	if (agent_flag(root, "synced", false))

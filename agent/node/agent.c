@@ -218,6 +218,8 @@ static int start_parts(struct agent *a)
 	if (!err)
 		err = start_reconcile(a);
 	if (!err)
+		err = agent_discovery_start(a);
+	if (!err)
 		err = start_rest(a);
 	return err;
 }
@@ -266,6 +268,7 @@ static void stop_parts(struct agent *a, bool end_lane)
 	else
 		lane_keeper_leave(a->keeper);
 	a->keeper = NULL;
+	agent_discovery_stop(a);
 	reconcile_stop(a->reconcile);
 	a->reconcile = NULL;
 	status_server_stop(a->status_server);

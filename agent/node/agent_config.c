@@ -94,6 +94,7 @@ static void apply(struct agent *a, struct config *next)
 	log_setup(next->log);
 	a->config = next;
 	reconcile_config(a->reconcile, next);
+	agent_discovery_config(a);
 	lane_keeper_config(a->keeper, &next->lane, agent_wants_lane(a, &reason));
 	agent_http_start(a);
 	config_free(old);

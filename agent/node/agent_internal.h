@@ -29,6 +29,7 @@ struct agent {
 	bool http_told; /* that it cannot listen */
 
 	struct reconcile *reconcile;
+	struct discovery *discovery;
 	struct lane_keeper *keeper;
 
 	struct notify notify;
@@ -46,6 +47,11 @@ void agent_config_reload(struct agent *a);
 void agent_config_tell(const char *faults);
 /* A variable that is none of ours, and what it may have been meant to be, or NULL. */
 void agent_tell_variable(const char *name, const char *nearest);
+
+/* agent_discovery.c. With the reconciliation there. 0 or -errno, which was told. */
+int agent_discovery_start(struct agent *a);
+void agent_discovery_config(struct agent *a); /* the configuration is another one */
+void agent_discovery_stop(struct agent *a);
 
 /* agent_status.c */
 void agent_status_init(struct agent *a);

@@ -30,6 +30,13 @@ static struct reconcile *get_reconcile(void *ctx)
 	return a->reconcile;
 }
 
+static const struct discovery *get_discovery(void *ctx)
+{
+	const struct agent *a = ctx;
+
+	return a->discovery;
+}
+
 static const struct status_agent *get_agent(void *ctx)
 {
 	struct agent *a = ctx;
@@ -78,6 +85,7 @@ void agent_status_init(struct agent *a)
 	a->source = (struct status_source){
 		.config = get_config,
 		.reconcile = get_reconcile,
+		.discovery = get_discovery,
 		.agent = get_agent,
 		.refresh = refresh,
 		.forget = forget,

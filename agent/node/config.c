@@ -22,7 +22,8 @@ void config_free(struct config *c)
 }
 
 /* The values of a text whose form was found good enough to look at them. */
-static void parse_values(struct config_reading *r, const char *clean)
+static void parse_values(struct config_reading *r, const char *clean,
+			 void (*check)(struct config_reading *r, const struct raw_config *raw))
 {
 	struct raw_config *raw;
 	const int err = config_schema_load(clean, strlen(clean), &raw);
@@ -33,8 +34,27 @@ static void parse_values(struct config_reading *r, const char *clean)
 		config_fault_file(r, "cannot be loaded; allowed: what sealane.yaml(5) describes");
 	if (err < 0)
 		return;
-	config_check(r, raw);
+	check(r, raw);
 	config_schema_free(raw);
+}
+
+/* 0, -ENOMEM, or -EINVAL with the faults told. */
+static int parse(struct config_reading *r, const char *text, size_t len,
+		 void (*check)(struct config_reading *r, const struct raw_config *raw))
+{
+	char *clean = NULL;
+
+	if (len > CONFIG_TEXT_MAX)
+		config_fault_file(r, "is too long; allowed: %d bytes", CONFIG_TEXT_MAX);
+	else
+		clean = config_walk(r, text, len);
+	if (clean)
+		parse_values(r, clean, check);
+	free(clean);
+	config_lines_done(&r->lines);
+	if (r->no_memory)
+		return -ENOMEM;
+	return r->n_faults ? -EINVAL : 0;
 }
 
 int config_parse(const char *text, size_t len, const char *path,
@@ -42,25 +62,68 @@ int config_parse(const char *text, size_t len, const char *path,
 		 struct config_faults *faults)
 {
 	struct config_reading r = {.file = path, .getenv_fn = getenv_fn, .faults = faults};
-	char *clean = NULL;
+	int err;
 
 	r.config = calloc(1, sizeof(*r.config));
 	if (!r.config)
 		return -ENOMEM;
-	if (len > CONFIG_TEXT_MAX)
-		config_fault_file(&r, "is too long; allowed: %d bytes", CONFIG_TEXT_MAX);
+	err = parse(&r, text, len, config_check);
+	if (err)
+		config_free(r.config);
 	else
-		clean = config_walk(&r, text, len);
-	if (clean)
-		parse_values(&r, clean);
-	free(clean);
-	config_lines_done(&r.lines);
-	if (!r.no_memory && !r.n_faults) {
 		*ret = r.config;
+	return err;
+}
+
+static void check_peers_alone(struct config_reading *r, const struct raw_config *raw)
+{
+	const struct {
+		const char *key;
+		bool given;
+	} others[] = {
+		{"node", raw->node},
+		{"lane", raw->lane},
+		{"overlays", raw->n_overlays},
+		{"http", raw->http},
+		{"peer_directory", raw->peer_directory},
+		{"log_level", raw->log_level},
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (others[i].given)
+			config_fault(r, others[i].key,
+				     "belongs into the configuration; allowed here: peers");
+	}
+	r->config->peers = calloc(raw->n_peers + 1, sizeof(*r->config->peers));
+	if (!r->config->peers) {
+		r->no_memory = true;
+		return;
+	}
+	r->config->n_peers = raw->n_peers;
+	config_check_peers(r, raw);
+	config_check_whole(r);
+}
+
+int config_parse_peers(const char *text, size_t len, const char *path, const struct config *config,
+		       struct member **ret, size_t *ret_n, struct config_faults *faults)
+{
+	/* All but the peers is borrowed. */
+	struct config around = *config;
+	struct config_reading r = {.file = path, .faults = faults, .config = &around};
+	int err;
+
+	around.peers = NULL;
+	around.n_peers = 0;
+	err = parse(&r, text, len, check_peers_alone);
+	if (!err) {
+		*ret = around.peers;
+		*ret_n = around.n_peers;
 		return 0;
 	}
-	config_free(r.config);
-	return r.no_memory ? -ENOMEM : -EINVAL;
+	for (size_t i = 0; i < around.n_peers; i++)
+		member_clear(&around.peers[i]);
+	free(around.peers);
+	return err;
 }
 
 /* Up to one byte more than is allowed, so that config_parse() sees it. */
@@ -97,23 +160,44 @@ static int read_whole(int fd, char **ret, size_t *ret_len)
 	return -ENOMEM;
 }
 
-int config_load(const char *path, char *(*getenv_fn)(const char *name), struct config **ret,
-		struct config_faults *faults)
+/* 0 with *ret, the caller's, or -errno, which is told. */
+static int read_file(const char *path, char **ret, size_t *ret_len, struct config_faults *faults)
 {
 	struct config_reading r = {.file = path, .faults = faults};
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int err = fd < 0 ? -errno : 0;
-	char *text = NULL;
-	size_t len = 0;
 
 	if (!err)
-		err = read_whole(fd, &text, &len);
+		err = read_whole(fd, ret, ret_len);
 	if (fd >= 0)
 		close(fd);
 	if (err < 0)
 		config_fault_file(&r, "cannot be read: %s", strerror(-err));
-	else
+	return err;
+}
+
+int config_load(const char *path, char *(*getenv_fn)(const char *name), struct config **ret,
+		struct config_faults *faults)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = read_file(path, &text, &len, faults);
+
+	if (!err)
 		err = config_parse(text, len, path, getenv_fn, ret, faults);
+	free(text);
+	return err;
+}
+
+int config_load_peers(const char *path, const struct config *config, struct member **ret,
+		      size_t *ret_n, struct config_faults *faults)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = read_file(path, &text, &len, faults);
+
+	if (!err)
+		err = config_parse_peers(text, len, path, config, ret, ret_n, faults);
 	free(text);
 	return err;
 }

@@ -77,6 +77,7 @@ struct config {
 	size_t n_overlays;
 	struct member *peers; /* `peers`: the static provider's members; the last is the newest */
 	size_t n_peers;
+	char peer_directory[CONFIG_PATH_LEN]; /* "": none */
 	struct config_http http;
 	enum config_log log;
 };
@@ -90,7 +91,8 @@ struct config_faults {
 	char *text; /* lines, each with its newline; NULL: none */
 	size_t n;
 };
-void config_faults_free(struct config_faults *f);
+void config_faults_free(struct config_faults *f); /* and zeroes */
+void config_faults_append(struct config_faults *f, const struct config_faults *more);
 
 /*
  * Reads @path and the environment variables of @getenv_fn (getenv itself, or a test's).
@@ -104,6 +106,16 @@ int config_load(const char *path, char *(*getenv_fn)(const char *name), struct c
 int config_parse(const char *text, size_t len, const char *path,
 		 char *(*getenv_fn)(const char *name), struct config **ret,
 		 struct config_faults *faults);
+/*
+ * A file of peers alone: `peers` in the configuration's grammar, and no other key. They are
+ * checked against @config, which they are to be peers in; of them, one that is this node is left
+ * out. *ret is an array of members; not of their since. Otherwise as config_load().
+ */
+int config_load_peers(const char *path, const struct config *config, struct member **ret,
+		      size_t *ret_n, struct config_faults *faults);
+/* The same from memory. */
+int config_parse_peers(const char *text, size_t len, const char *path, const struct config *config,
+		       struct member **ret, size_t *ret_n, struct config_faults *faults);
 /* Wipes and frees; NULL is fine. */
 void config_free(struct config *c);
 

@@ -116,6 +116,19 @@ void config_fault_file(struct config_reading *r, const char *fmt, ...)
 	va_end(args);
 }
 
+/* Without memory the lines are missing, and only counted. */
+void config_faults_append(struct config_faults *f, const struct config_faults *more)
+{
+	const size_t before = f->text ? strlen(f->text) : 0;
+	char *text = more->text ? realloc(f->text, before + strlen(more->text) + 1) : NULL;
+
+	if (text) {
+		strcpy(text + before, more->text);
+		f->text = text;
+	}
+	f->n += more->n;
+}
+
 void config_faults_free(struct config_faults *f)
 {
 	free(f->text);

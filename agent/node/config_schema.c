@@ -92,6 +92,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	MAPPINGS(raw_config, overlays, &overlay_schema, CONFIG_OVERLAYS_MAX),
 	MAPPINGS(raw_config, peers, &peer_schema, CONFIG_PEERS_MAX),
 	MAPPING(raw_config, http, http_fields),
+	TEXT(raw_config, peer_directory),
 	TEXT(raw_config, log_level),
 	CYAML_FIELD_END,
 };

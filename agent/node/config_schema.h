@@ -55,7 +55,7 @@ struct raw_config {
 	struct raw_peer *peers;
 	unsigned n_peers;
 	struct raw_http *http;
-	char *log_level;
+	char *peer_directory, *log_level;
 };
 
 extern const cyaml_schema_value_t config_schema;

@@ -59,6 +59,8 @@ static const struct config_word levels[] = {
 };
 
 static const struct config_value top[] = {
+	{ONE(raw_config, config, peer_directory, peer_directory, KIND_PATH),
+	 ENV("SEALANE_PEER_DIRECTORY")},
 	{ONE(raw_config, config, log_level, log, KIND_WORD), .words = levels, .preset = "info",
 	 ENV("LOG_LEVEL")},
 };

@@ -83,7 +83,7 @@ static void on_pass_timer(uv_timer_t *timer)
 	const uint64_t begin = uv_now(r->args.loop);
 	uint64_t now;
 
-	if (waits_for_lane(r))
+	if (r->held || waits_for_lane(r))
 		return;
 	r->looked = false;
 	r->asap = false;
@@ -243,6 +243,15 @@ int reconcile_members(struct reconcile *r, const struct member *members, size_t 
 	r->n_members = n_members;
 	renew(r);
 	return 0;
+}
+
+void reconcile_hold(struct reconcile *r, bool held)
+{
+	const bool released = r->held && !held;
+
+	r->held = held;
+	if (released)
+		reconcile_want_pass(r);
 }
 
 /* What it tells */

@@ -135,6 +135,8 @@ int reconcile_start(const struct reconcile_args *args, const struct config *conf
 void reconcile_config(struct reconcile *r, const struct config *config);
 /* Replaces all members of discovery; copied. Passes follow at once. 0 or -ENOMEM. */
 int reconcile_members(struct reconcile *r, const struct member *members, size_t n_members);
+/* While held no pass is made: what is there stays, be it right or not. */
+void reconcile_hold(struct reconcile *r, bool held);
 /* Leaves everything as it is in lane and kernel. */
 void reconcile_stop(struct reconcile *r);
 

@@ -53,6 +53,7 @@ struct reconcile {
 
 	uv_timer_t *pass_timer;
 	bool asap; /* a pass is wanted at once */
+	bool held; /* and none is made */
 	bool in_pass;
 	uint64_t period_due_ms, retry_due_ms; /* UINT64_MAX: not */
 	uint64_t retry_ms;

@@ -16,6 +16,7 @@
 #include "lane_client.h"
 
 struct config;
+struct discovery;
 struct lane_waiter;
 struct reconcile;
 
@@ -30,10 +31,12 @@ struct status_agent {
 	pid_t lane_pid;		  /* of a lane we started; 0: none */
 };
 
-/* Where all comes from. Before there is a reconciliation, reconcile() is NULL. */
+/* Where all comes from. Before there is a reconciliation, reconcile() is NULL, and discovery(),
+ * which may be none at all, as well. */
 struct status_source {
 	const struct config *(*config)(void *ctx);
 	struct reconcile *(*reconcile)(void *ctx);
+	const struct discovery *(*discovery)(void *ctx);
 	const struct status_agent *(*agent)(void *ctx);
 	/* Has the lane tell news without waiting for it, and calls the waiter when they are
 	 * there or cannot be had, which may be at once; reconcile_lane_refresh(). */

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "desired.h"
+#include "discovery.h"
 #include "keyfile.h"
 #include "lane_peers.h"
 #include "lane_value.h"
@@ -127,6 +128,44 @@ static void put_conflicts(json_t *root, const struct desired *d)
 	for (size_t i = 0; d && i < d->n_conflicts; i++)
 		json_array_append_new(conflicts, text(d->conflicts[i]));
 	put(root, "conflicts", conflicts);
+}
+
+/* Discovery */
+
+static json_t *lines(const char *s)
+{
+	json_t *array = json_array();
+
+	while (s && *s) {
+		const size_t len = strcspn(s, "\n");
+		char *line = strndup(s, len);
+
+		if (line)
+			json_array_append_new(array, text(line));
+		free(line);
+		s += len + (s[len] == '\n');
+	}
+	return array;
+}
+
+static void put_discovery(json_t *root, const struct discovery *d)
+{
+	json_t *array = json_array();
+	struct discovery_view view;
+	size_t cursor = 0;
+
+	while (d && discovery_next(d, &cursor, &view)) {
+		json_t *object = json_object();
+
+		put(object, "kind", json_string(view.kind));
+		put(object, "where", text(view.where));
+		put(object, "synced", json_boolean(view.synced));
+		put(object, "last_synced", time_or_null(view.synced_s));
+		put(object, "members", number(view.n_members));
+		put(object, "faults", lines(view.faults));
+		json_array_append_new(array, object);
+	}
+	put(root, "discovery", array);
 }
 
 /* The lane */
@@ -289,6 +328,7 @@ char *status_json(const struct status_source *source)
 	put_agent(root, source);
 	if (s)
 		put_state(root, s);
+	put_discovery(root, source->discovery ? source->discovery(source->ctx) : NULL);
 	put_lane(root, source, s);
 	put_conflicts(root, r ? reconcile_desired(r) : NULL);
 	put_desired(root, source, r ? reconcile_desired(r) : NULL);

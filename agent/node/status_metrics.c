@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "desired.h"
+#include "discovery.h"
 #include "keyfile.h"
 #include "lane_peers.h"
 #include "metrics_text.h"
@@ -139,6 +140,55 @@ static void put_desired(const struct status_source *source, const struct desired
 	lane_peers_done(&now);
 }
 
+static uint64_t synced_of(const struct discovery_view *v)
+{
+	return v->synced;
+}
+
+static uint64_t synced_s_of(const struct discovery_view *v)
+{
+	return (uint64_t)v->synced_s;
+}
+
+static uint64_t members_of(const struct discovery_view *v)
+{
+	return v->n_members;
+}
+
+static uint64_t faulty_of(const struct discovery_view *v)
+{
+	return v->faults != NULL;
+}
+
+/* By kind of provider, of which there is one each. */
+static void put_discovery(const struct discovery *d, FILE *out)
+{
+	static const struct {
+		const char *name, *help;
+		uint64_t (*value)(const struct discovery_view *v);
+	} rows[] = {
+		{"sealane_discovery_synced", "Whether it told all of its peers once.", synced_of},
+		{"sealane_discovery_synced_timestamp_seconds",
+		 "When all of it could last be read, 0: never.", synced_s_of},
+		{"sealane_discovery_peers", "Peers that are known from it.", members_of},
+		{"sealane_discovery_faulty", "Whether some of it cannot be read or is refused.",
+		 faulty_of},
+	};
+	for (size_t i = 0; d && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct discovery_view view;
+		bool first = true;
+
+		for (size_t cursor = 0; discovery_next(d, &cursor, &view); first = false) {
+			const struct metrics_label labels[METRICS_LABELS_MAX] = {
+				{"kind", view.kind}};
+
+			if (first)
+				metrics_family(out, rows[i].name, "gauge", rows[i].help);
+			metrics_sample(out, rows[i].name, labels, rows[i].value(&view));
+		}
+	}
+}
+
 char *status_metrics(const struct status_source *source)
 {
 	const struct reconcile *r = source->reconcile(source->ctx);
@@ -151,6 +201,7 @@ char *status_metrics(const struct status_source *source)
 	put_agent(source, out);
 	if (r)
 		put_passes(reconcile_state(r), out);
+	put_discovery(source->discovery ? source->discovery(source->ctx) : NULL, out);
 	if (source->ask_lane(source->ctx, LANE_CONTROL, take_lane, out))
 		put_lane_up(out, false);
 	if (r && reconcile_desired(r))

@@ -68,6 +68,20 @@ static void check_overlay(const struct config *c, const struct config_overlay *o
 		check(o->addresses[i].addr.len && o->addresses[i].len <= 128);
 }
 
+static void check_peers(const struct member *peers, size_t n)
+{
+	static const uint8_t no_key[NODE_KEY_LEN];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct member *m = &peers[i];
+
+		check(m->name[0] && memcmp(m->public_key, no_key, sizeof(no_key)) != 0);
+		check_networks(m->allowed_ips, m->n_allowed_ips);
+		for (size_t j = 0; j < m->n_overlays; j++)
+			check_networks(m->overlays[j].routes, m->overlays[j].n_routes);
+	}
+}
+
 static void check_config(const struct config *c)
 {
 	check(c->node.name[0] && c->lane.interface[0] && c->node.private_key_file[0] == '/');
@@ -77,15 +91,7 @@ static void check_config(const struct config *c)
 	check(c->http.on == (c->http.listen.ss_family != 0) && c->log <= CONFIG_LOG_DEBUG);
 	for (size_t i = 0; i < c->n_overlays; i++)
 		check_overlay(c, &c->overlays[i]);
-	for (size_t i = 0; i < c->n_peers; i++) {
-		const struct member *m = &c->peers[i];
-		static const uint8_t no_key[NODE_KEY_LEN];
-
-		check(m->name[0] && memcmp(m->public_key, no_key, sizeof(no_key)) != 0);
-		check_networks(m->allowed_ips, m->n_allowed_ips);
-		for (size_t j = 0; j < m->n_overlays; j++)
-			check_networks(m->overlays[j].routes, m->overlays[j].n_routes);
-	}
+	check_peers(c->peers, c->n_peers);
 }
 
 static void check_copies(const struct config *c)
@@ -96,6 +102,34 @@ static void check_copies(const struct config *c)
 		check(!member_copy(&c->peers[i], &copy) && !strcmp(copy.name, c->peers[i].name));
 		member_clear(&copy);
 	}
+}
+
+/* The same text as a file of peers, of this node. */
+static void try_peers_alone(const char *text)
+{
+	static const char own[] = "node: {name: a, tunnel_addresses: [10.0.0.1, \"fd00::1\"],"
+				  " private_key_file: /nowhere}\n"
+				  "overlays: [{name: o, vni: 1, addresses: [10.1.0.1/24]}]\n";
+	static struct config *config;
+	struct config_faults faults = {0};
+	struct member *peers = NULL;
+	size_t n = 0;
+	int err;
+
+	variables = variables_end = NULL;
+	if (!config)
+		check(!config_parse(own, strlen(own), "F", find_variable, &config, &faults));
+	err = config_parse_peers(text, strlen(text), "F", config, &peers, &n, &faults);
+	check(err == 0 || err == -EINVAL);
+	if (err)
+		check_faults(&faults);
+	else
+		check(!faults.n && !faults.text);
+	check_peers(peers, n);
+	for (size_t i = 0; i < n; i++)
+		member_clear(&peers[i]);
+	free(peers);
+	config_faults_free(&faults);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -124,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	config_free(c);
 	config_faults_free(&faults);
+	try_peers_alone(text);
 out:
 	free(text);
 	return 0;
