@@ -71,6 +71,25 @@ int address_list(struct nl *nl, int ifindex, address_fn fn, void *arg)
 	return nl_call(nl, &req.nlh, on_address, &list);
 }
 
+static int take_made_up(const struct address *address, void *arg)
+{
+	struct address *made_up = arg;
+
+	if (address->protocol == IFAPROT_KERNEL_LL)
+		*made_up = *address;
+	return 0;
+}
+
+int address_delete_made_up(struct nl *nl, int ifindex)
+{
+	struct address made_up = {.ifindex = 0};
+	int err = address_list(nl, ifindex, take_made_up, &made_up);
+
+	if (!err && made_up.ifindex)
+		err = address_delete(nl, &made_up);
+	return err == -EADDRNOTAVAIL ? 0 : err;
+}
+
 static bool build(const struct address *address, uint16_t type, union address_request *ret)
 {
 	const struct ip_prefix *prefix = &address->prefix;

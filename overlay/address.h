@@ -23,6 +23,11 @@ int address_add(struct nl *nl, const struct address *address);
 /* 0 or -errno (-EADDRNOTAVAIL: it has no such address). */
 int address_delete(struct nl *nl, const struct address *address);
 
+/* Takes away the link-local IPv6 address that the kernel gave the device by itself. 0, also
+ * where there is none or the kernel (before Linux 5.18) does not tell which one is that; or
+ * -errno. */
+int address_delete_made_up(struct nl *nl, int ifindex);
+
 /* Those of @ifindex, or with 0 of all devices, of both families. @fn returns 0 to go
  * on, else that ends the list and is returned. May show one twice (nl_call()). */
 typedef int (*address_fn)(const struct address *address, void *arg);

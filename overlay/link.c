@@ -306,6 +306,29 @@ static void parse_alias(const struct nlattr *attr, struct link_info *link)
 	link->alias[len] = '\0';
 }
 
+static const struct nlattr *find_nested(const struct nlattr *nest, uint16_t type)
+{
+	struct nl_attrs attrs = {mnl_attr_get_payload(nest), mnl_attr_get_payload_len(nest)};
+	const struct nlattr *attr;
+
+	while ((attr = nl_attrs_next(&attrs))) {
+		if (mnl_attr_get_type(attr) == type)
+			return attr;
+	}
+	return NULL;
+}
+
+/* IFLA_AF_SPEC, in which there is no AF_INET6 while the device has no IPv6. */
+static void parse_addr_gen(const struct nlattr *spec, struct link_info *link)
+{
+	const struct nlattr *inet6 = find_nested(spec, AF_INET6), *mode = NULL;
+
+	if (inet6)
+		mode = find_nested(inet6, IFLA_INET6_ADDR_GEN_MODE);
+	link->addr_gen = mode && mnl_attr_get_payload_len(mode) == sizeof(uint8_t) &&
+			 mnl_attr_get_u8(mode) != IN6_ADDR_GEN_MODE_NONE;
+}
+
 /* False: this attribute cannot be what the kernel calls by that type. */
 static bool parse_attr(const struct nlattr *attr, struct link_info *link)
 {
@@ -325,6 +348,9 @@ static bool parse_attr(const struct nlattr *attr, struct link_info *link)
 		return nl_attr_u32(attr, &link->gso_ipv4_max_size);
 	case IFLA_IFALIAS:
 		parse_alias(attr, link);
+		return true;
+	case IFLA_AF_SPEC:
+		parse_addr_gen(attr, link);
 		return true;
 	case IFLA_ADDRESS:
 		/* 4 or 16 bytes on IP tunnels, 20 on InfiniBand: no MAC. */

@@ -24,6 +24,7 @@ struct link_info {
 	uint8_t mac[6];
 	bool has_mac;
 	char alias[LINK_ALIAS_LEN]; /* IFLA_IFALIAS, its beginning; "" when it has none */
+	bool addr_gen;		    /* IPv6 makes up a link-local address when it comes up */
 	/* Limits of superpackets, 0 when the kernel does not tell; the IPv4 one
 	 * came with Linux 6.3. */
 	uint32_t gso_max_size, gso_ipv4_max_size, gso_max_segs;

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/if_addr.h>
-
 #include "daemon_internal.h"
 #include "log.h"
 #include "overlay/address.h"
@@ -48,15 +46,6 @@ void follow_limits(struct daemon *d)
 		apply_limits(d, &link);
 }
 
-static int take_made_up(const struct address *address, void *arg)
-{
-	struct address *made_up = arg;
-
-	if (address->protocol == IFAPROT_KERNEL_LL)
-		*made_up = *address;
-	return 0;
-}
-
 /*
  * Below 1280 bytes a device has no IPv6, and from then on a new one, which the kernel gives a
  * link-local address at once. Nothing but what this host is told to send is to go into a tunnel.
@@ -65,14 +54,11 @@ static void quieten_ipv6(const struct daemon *d, int ifindex)
 {
 	const struct link_change change = {.set_addr_gen_none = true};
 	struct nl *nl = d->device_nl ? d->device_nl : d->nl;
-	struct address made_up = {.ifindex = 0};
 	int err = link_set(nl, ifindex, &change);
 
 	if (!err)
-		err = address_list(nl, ifindex, take_made_up, &made_up);
-	if (!err && made_up.ifindex)
-		err = address_delete(nl, &made_up);
-	if (err && err != -EADDRNOTAVAIL)
+		err = address_delete_made_up(nl, ifindex);
+	if (err)
 		log_verbose("the device's own IPv6 address: %s", strerror(-err));
 }
 

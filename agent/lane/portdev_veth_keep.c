@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "overlay/address.h"
 #include "overlay/features.h"
 #include "overlay/ingress_drop.h"
 #include "overlay/link.h"
@@ -49,6 +50,9 @@ static void compare(const struct portdev *d, const struct link_info *lane,
 		say(what, "its lane end's MTU to %u", lane->mtu);
 	if (!(lane->flags & IFF_NOARP))
 		say(what, "its lane end's ARP on");
+	/* It may be as wide as ever by the time that somebody looks. */
+	if (lane->addr_gen)
+		say(what, "its lane end's IPv6 anew");
 	if (strcmp(lane->name, d->lane_name) != 0)
 		say(what, "its lane end's name to %s", lane->name);
 	if (strcmp(lane->alias, d->alias) != 0)
@@ -88,6 +92,8 @@ static int restore(struct portdev *d, const struct link_info *lane)
 	if (later < 0)
 		return later;
 	later = portdev_veth_set_up(d);
+	if (!later && lane->addr_gen)
+		later = address_delete_made_up(d->nl, d->lane_ifindex);
 	return err ? err : later;
 }
 

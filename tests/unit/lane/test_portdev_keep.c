@@ -61,6 +61,8 @@ static const struct spoilt {
 	 "lane end down"},
 	{"MTU", "ip link set " DEV " mtu 1400", "MTU to 1400"},
 	{"MTU too low for IPv6", "ip link set " DEV " mtu 600", "MTU to 600"},
+	{"such an MTU for a moment", "ip link set " DEV " mtu 600; ip link set " DEV " mtu 65535",
+	 "IPv6 anew"},
 	{"down, with such an MTU", "ip link set " DEV " down mtu 600", "MTU to 600"},
 	{"ARP", "ip link set " DEV " arp on", "ARP on"},
 	{"name", "ip link set " DEV " down && ip link set " DEV " name other0", "name to other0"},
