@@ -129,9 +129,9 @@ static void keep_lane(struct nl *nl, const struct desired *d, struct report *r, 
 	struct link_info lane;
 	int err;
 
-	if (is_foreign(nl, d->config->lane.interface, r))
+	err = sync_lane_find(nl, d->config->lane.interface, &lane);
+	if (err == -ENODEV && is_foreign(nl, d->config->lane.interface, r))
 		return;
-	err = link_get(nl, d->config->lane.interface, &lane);
 	if (err == -ENODEV && r->lane_away) {
 		r->awaited++;
 		return;

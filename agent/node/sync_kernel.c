@@ -97,12 +97,12 @@ bool sync_is_lanes(const char *kind)
 
 int sync_ifindex(struct nl *nl, const char *name, int *ret)
 {
-	struct tunnel_found found;
-	int err = tunnel_find(nl, name, &found);
+	struct link_info lane;
+	int err = sync_lane_find(nl, name, &lane);
 
 	if (err && err != -ENODEV)
 		return err;
-	*ret = !err && sync_is_lanes(found.kind) ? found.ifindex : 0;
+	*ret = err ? 0 : lane.ifindex;
 	return 0;
 }
 

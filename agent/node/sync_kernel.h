@@ -64,7 +64,10 @@ void sync_changes_apply(struct nl *nl, const struct sync_list *changes,
 /* Of this IFLA_INFO_KIND are a lane's device and those of its ports; any other is
  * somebody else's, whatever its name. */
 bool sync_is_lanes(const char *kind);
-/* 0 with the index, or with 0 where there is no such device of a lane; or -errno. */
+/* The device of the lane @name, whatever its name is now (sync_names.c). 0; -ENODEV: it is not in
+ * this network namespace; or -errno. */
+int sync_lane_find(struct nl *nl, const char *name, struct link_info *ret);
+/* 0 with its index, or with 0 where there is none; or -errno. */
 int sync_ifindex(struct nl *nl, const char *name, int *ret);
 /* The same of an overlay's device, with 0 also for a kernel tunnel device's name that
  * somebody else has taken. */

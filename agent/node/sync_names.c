@@ -31,7 +31,8 @@ static void give_name(struct nl *nl, const struct link_info *link, const char *n
 
 	if (err == -EEXIST)
 		report_fault(r, 0,
-			     "device %s: somebody named it %s, and another device has its name",
+			     "device %s: somebody named it %s, and another device has its name: "
+			     "rename or delete that one",
 			     name, link->name);
 	else if (err)
 		report_fault(r, err, "device %s: somebody named it %s", name, link->name);
@@ -51,14 +52,41 @@ static int take_lane(const struct link_info *link, void *arg)
 	return 0;
 }
 
+/* Without the mark, by the name and the kind. */
+static int find_by_name(struct nl *nl, const char *name, struct link_info *ret)
+{
+	struct tunnel_found found;
+	int err = tunnel_find(nl, name, &found);
+
+	if (!err && !sync_is_lanes(found.kind))
+		err = -ENODEV;
+	return err ? err : link_get_index(nl, found.ifindex, ret);
+}
+
+int sync_lane_find(struct nl *nl, const char *name, struct link_info *ret)
+{
+	struct link_info lane = {.ifindex = 0};
+	int err = link_get(nl, name, ret);
+
+	if (err && err != -ENODEV)
+		return err;
+	snprintf(lane.alias, sizeof(lane.alias), OWNER_LANE_ALIAS "%s", name);
+	if (!err && !strcmp(ret->alias, lane.alias))
+		return 0;
+	err = link_list(nl, take_lane, &lane);
+	if (err)
+		return err;
+	if (!lane.ifindex)
+		return find_by_name(nl, name, ret);
+	*ret = lane;
+	return 0;
+}
+
 static void keep_lane_name(struct nl *nl, const char *name, struct report *r)
 {
-	struct link_info lane = {.ifindex = 0}, has_name;
+	struct link_info lane;
 
-	snprintf(lane.alias, sizeof(lane.alias), OWNER_LANE_ALIAS "%s", name);
-	if (!link_get(nl, name, &has_name) && !strcmp(has_name.alias, lane.alias))
-		return;
-	if (!link_list(nl, take_lane, &lane) && lane.ifindex)
+	if (!sync_lane_find(nl, name, &lane) && strcmp(lane.name, name) != 0)
 		give_name(nl, &lane, name, r);
 }
 
@@ -106,7 +134,6 @@ static int find_by_mark(struct nl *nl, struct lane_ends *ends, struct link_info 
 int sync_port_find(struct nl *nl, const char *name, struct link_info *ret)
 {
 	struct lane_ends ends = {.n = 0};
-	struct tunnel_found found;
 	int err = link_get(nl, name, ret);
 
 	if (err && err != -ENODEV)
@@ -118,10 +145,7 @@ int sync_port_find(struct nl *nl, const char *name, struct link_info *ret)
 	if (err != -ENODEV)
 		return err;
 	/* A TAP, or the lane is in another network namespace: all there is is the name. */
-	err = tunnel_find(nl, name, &found);
-	if (!err && !sync_is_lanes(found.kind))
-		err = -ENODEV;
-	return err ? err : link_get_index(nl, found.ifindex, ret);
+	return find_by_name(nl, name, ret);
 }
 
 static void keep_port_name(struct nl *nl, const char *name, struct report *r)
@@ -197,7 +221,7 @@ void sync_names_keep(struct nl *nl, const struct desired *d, struct report *r)
 	struct tunnel want;
 
 	keep_lane_name(nl, d->config->lane.interface, r);
-	(void)link_get(nl, d->config->lane.interface, &lane);
+	(void)sync_lane_find(nl, d->config->lane.interface, &lane);
 	for (size_t i = 0; i < d->n_overlays; i++) {
 		const struct desired_overlay *overlay = &d->overlays[i];
 

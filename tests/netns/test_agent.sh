@@ -196,6 +196,26 @@ test_name_taken() {
 	check_equal 'name taken: one port' 1 "$(control_get "$A" | grep -c ^port=)"
 }
 
+# The same of the lane's own device: what goes by it goes on.
+test_lane_name_taken() {
+	check 'lane name taken: it can be renamed' eventually "$agents_up" lane_renamed_and_taken
+	check 'lane name taken: a fault says so' eventually "$agents_up" is_told a \
+		'somebody named it foo, and another device has its name: rename or delete that one'
+	check 'lane name taken: the tunnel works' eventually "$agents_up" pings_once a 2 10.9.0.2
+	check 'lane name taken: the overlay works' eventually "$agents_up" traffic_once
+	ip -n "$id-a" link delete "$A"
+	check 'lane name taken: ours has it again' eventually "$agents_up" is_gone a foo
+	check 'lane name taken: all is well' agents_ready a
+	traffic 'lane name taken'
+}
+
+# The agent may be faster than the one who takes the name.
+lane_renamed_and_taken() {
+	ip -n "$id-a" link set "$A" down
+	ip -n "$id-a" link set "$A" name foo || return 1
+	ip -n "$id-a" link add "$A" type bridge
+}
+
 # Before Linux 6.2 it must be down, which the agent is against.
 rename_to_foo() {
 	ip -n "$id-a" link set ov0 down && ip -n "$id-a" link set ov0 name foo
@@ -537,8 +557,10 @@ test_told
 test_endpoint_inside
 test_repairs
 test_changed_port
+test_moved_port
 test_churn
 test_name_taken
+test_lane_name_taken
 test_udp_port
 test_foreign
 test_reload

@@ -59,12 +59,21 @@ static void test_lane(void **state)
 static void test_lane_name_taken(void **state)
 {
 	struct world *w = lane_world();
+	int ifindex;
 
 	(void)state;
 	run("ip link set dev sealane0 down && ip link set dev sealane0 name foo && "
 	    "ip link add sealane0 type bridge");
 	pass(w, sync_names_keep);
-	expect_fault(w, "device sealane0: somebody named it foo, and another device has its name");
+	expect_fault(w, "device sealane0: somebody named it foo, and another device has its name: "
+			"rename or delete that one");
+	/* It serves under the name it has, and the other is left alone. */
+	assert_int_equal(sync_ifindex(w->nl, "sealane0", &ifindex), 0);
+	assert_int_equal(ifindex, (int)if_nametoindex("foo"));
+	pass(w, sync_devices_add);
+	assert_int_equal(w->report.failed, 0);
+	expect(w, "ip link show dev foo", ",UP");
+	expect_not(w, "ip link show dev sealane0", ",UP");
 	run("ip link delete dev sealane0 && "
 	    "ip link set dev foo alias 'sealane lane sealane00'");
 	pass(w, sync_names_keep);
