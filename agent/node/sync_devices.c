@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lane_value.h"
 #include "overlay/bigtcp.h"
 #include "overlay/link.h"
 #include "overlay/owner.h"
@@ -160,13 +161,32 @@ static void keep_port_sizes(struct nl *nl, const struct link_info *link, struct 
 	sync_sizes_keep(nl, err, &is, link->name, lane_end.gso_max_size, r);
 }
 
-/* Whoever moved a port's device into a network namespace of their own looks after it. */
+/* Whoever moved a port's device into a network namespace of their own looks after it. Others are
+ * told of the MAC address that is desired, and would send to nobody if it had another. */
+static void look_elsewhere(struct nl *nl, const struct desired_overlay *overlay, struct report *r)
+{
+	char is_text[LANE_MAC_TEXT_LEN], want_text[LANE_MAC_TEXT_LEN], text[REPORT_TEXT_LEN];
+	const char *name = overlay->config->name;
+	uint8_t is[6];
+
+	if (!sync_port_mac_elsewhere(nl, name, is) && memcmp(is, overlay->mac, sizeof(is)) != 0) {
+		report_fault(r, 0,
+			     "device %s, in another network namespace: its MAC address is %s: set "
+			     "it to %s there",
+			     name, lane_value_format_mac(is, is_text),
+			     lane_value_format_mac(overlay->mac, want_text));
+	} else if (r->log) {
+		/* Each pass says so: at level debug, for which it must not begin with "device". */
+		snprintf(text, sizeof(text), "not in this network namespace: device %s", name);
+		r->log(text, r->log_arg);
+	}
+}
+
 static void keep_port(struct nl *nl, const struct desired_overlay *overlay, struct report *r)
 {
 	struct link_change want = {
 		.set_mtu = true, .mtu = overlay->mtu, .set_mac = true, .set_up = true, .up = true};
 	struct link_info link;
-	char text[REPORT_TEXT_LEN];
 	int err;
 
 	err = sync_port_find(nl, overlay->config->name, &link);
@@ -178,10 +198,7 @@ static void keep_port(struct nl *nl, const struct desired_overlay *overlay, stru
 		keep_port_sizes(nl, &link, r);
 	} else if (err != -ENODEV) {
 		report_fault(r, err, "device %s", overlay->config->name);
-	} else if (!r->lane_away && r->log) {
-		/* Each pass says so: at level debug, for which it must not begin with "device". */
-		snprintf(text, sizeof(text), "not in this network namespace: device %s",
-			 overlay->config->name);
-		r->log(text, r->log_arg);
+	} else if (!r->lane_away) {
+		look_elsewhere(nl, overlay, r);
 	}
 }

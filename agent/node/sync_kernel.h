@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "desired.h"
 
@@ -75,6 +76,9 @@ int sync_overlay_ifindex(struct nl *nl, const struct desired_overlay *overlay, i
 /* The overlay end of port @name, whatever its name is now (sync_names.c). 0; -ENODEV: it is not
  * in this network namespace; or -errno. */
 int sync_port_find(struct nl *nl, const char *name, struct link_info *ret);
+/* The MAC address of one that was moved to another network namespace. 0; -ENODEV: it was not, or
+ * it is not known which one it is; or -errno, also where we may not look into that one. */
+int sync_port_mac_elsewhere(struct nl *nl, const char *name, uint8_t ret[6]);
 bool sync_is_tunnel(const struct desired_overlay *overlay); /* the kernel's, no port */
 
 /* False: the member has no known endpoint. */

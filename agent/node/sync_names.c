@@ -148,6 +148,28 @@ int sync_port_find(struct nl *nl, const char *name, struct link_info *ret)
 	return find_by_name(nl, name, ret);
 }
 
+int sync_port_mac_elsewhere(struct nl *nl, const char *name, uint8_t ret[6])
+{
+	struct lane_ends ends = {.n = 0};
+	struct veth_limits told;
+	struct veth_peer peer;
+	int err;
+
+	snprintf(ends.alias, sizeof(ends.alias), OWNER_PORT_ALIAS "%s", name);
+	err = link_list(nl, take_lane_end, &ends);
+	if (err)
+		return err;
+	/* Of more than one a former lane left the others. */
+	if (ends.n != 1 || veth_peer(nl, ends.ifindex[0], &peer) || !peer.elsewhere)
+		return -ENODEV;
+	err = veth_limits_get(nl, peer.ifindex, peer.netnsid, &told);
+	if (!err && !told.has_mac)
+		err = -ENODEV;
+	if (!err)
+		memcpy(ret, told.mac, sizeof(told.mac));
+	return err;
+}
+
 static void keep_port_name(struct nl *nl, const char *name, struct report *r)
 {
 	struct link_info link;

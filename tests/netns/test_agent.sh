@@ -165,6 +165,24 @@ test_changed_port() {
 	traffic 'changed port'
 }
 
+# What has another MAC address in another namespace is not there for us to change.
+test_moved_port() {
+	local text='device ov0, in another network namespace: its MAC address is' mac=02:00:00:00:00:77
+	ns_new m
+	ip -n "$id-a" link set ov0 netns "$id-m"
+	sed -i "s/^    vni: 42/&\n    mac: \"$mac\"/" "$work/a.yaml"
+	agent_signal HUP a
+	check 'moved port: another MAC is to be set there' eventually "$agents_up" is_told a "$text"
+	ip -n "$id-m" link set ov0 address "$mac"
+	agent_signal HUP a
+	check 'moved port: that is all' eventually "$agents_up" agents_ready a
+	ip -n "$id-m" link set ov0 netns "$id-a"
+	configure a b 10.244.2.0/24 fd00:244:2::/64
+	agent_signal HUP a
+	check 'moved port: back, and as before' eventually "$agents_up" traffic_once
+	check 'moved port: all is well' agents_ready a
+}
+
 # Neighbours that come, change and go all the time, on a device that is not ours.
 test_churn() {
 	local before i
