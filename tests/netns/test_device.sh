@@ -264,8 +264,8 @@ watched_start() {
 	for _ in {1..12}; do
 		WG_PROCESS_FOREGROUND=1 ip netns exec "$id-a" "$SEALANED" "$A" >>"$work/$A.log" 2>&1 &
 		daemon_pid[$A]=$!
-		sleep 0.2
-		! wg show "$A" >/dev/null 2>&1 || n_alive=$((n_alive + 1))
+		# One that lost its socket ends, and never answers.
+		! eventually 5 wg show "$A" >/dev/null || n_alive=$((n_alive + 1))
 		daemon_stop "$A"
 	done
 	kill "$watcher"
