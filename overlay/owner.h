@@ -18,5 +18,8 @@ enum { OWNER_PROTOCOL = 94 };
 /* With the port's name behind it: of the lane end of a port's veth pair, by which the
  * overlay end is found whatever its name is by then. */
 #define OWNER_PORT_ALIAS OWNER_ALIAS " port "
+/* With hashes of the network and the attachment behind it: of the host end of a
+ * container's veth pair (agent/cni/attachment.h). */
+#define OWNER_CNI_ALIAS OWNER_ALIAS " cni "
 
 #endif

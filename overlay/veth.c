@@ -50,6 +50,8 @@ static void put_end(struct nlmsghdr *nlh, const struct veth_end_args *end)
 		mnl_attr_put_u32(nlh, IFLA_NUM_TX_QUEUES, end->n_queues);
 		mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, end->n_queues);
 	}
+	if (end->elsewhere)
+		mnl_attr_put_u32(nlh, IFLA_NET_NS_FD, (uint32_t)end->netns_fd);
 }
 
 /* IFLA_LINKINFO > IFLA_INFO_DATA > VETH_INFO_PEER, which holds a family header
@@ -77,7 +79,8 @@ int veth_create(struct nl *nl, const struct veth_args *args, int *ret_ifindex,
 	int err;
 
 	/* A name that counts could not be found again. */
-	if (!name_valid(args->end.name, false) || !end_valid(&args->end) || !end_valid(&args->peer))
+	if (args->end.elsewhere || !name_valid(args->end.name, false) || !end_valid(&args->end) ||
+	    !end_valid(&args->peer))
 		return -EINVAL;
 	if (args->peer.name && !name_valid(args->peer.name, true))
 		return -EINVAL;

@@ -19,6 +19,8 @@ struct veth_end_args {
 	bool has_mac;
 	uint8_t mac[6];
 	uint32_t n_queues;
+	bool elsewhere; /* the peer's alone: it is made in the namespace of @netns_fd */
+	int netns_fd;
 };
 
 struct veth_args {
