@@ -15,15 +15,17 @@ complain() { printf '%s:%s: %s\n' "$1" "$2" "$3" | tee -a "$errors"; }
 allowed_folders() {
 	case $1 in
 	crypto | offload | overlay) echo "$1" ;;
-	agent) echo 'agent agent/lane agent/node agent/cli crypto offload overlay' ;;
+	agent) echo 'agent agent/lane agent/node agent/cli agent/cni crypto offload overlay' ;;
 	agent/lane) echo 'agent/lane crypto offload overlay' ;;
 	agent/node) echo 'agent/node overlay offload' ;;
 	agent/cli) echo 'agent/cli agent/node overlay' ;;
 	agent/cni) echo 'agent/cni overlay' ;;
 	tests/fuzz/lane) echo "$1 tests/unit/lane agent/lane crypto offload overlay" ;;
 	tests/fuzz/node) echo "$1 agent/node overlay" ;;
+	tests/fuzz/cni) echo "$1 agent/cni overlay" ;;
 	tests/unit/node) echo "$1 agent/node overlay offload" ;;
 	tests/unit/cli) echo "$1 agent/cli agent/node overlay" ;;
+	tests/unit/cni) echo "$1 agent/cni overlay" ;;
 	tests/unit/lane | tests/sim) echo "$1 agent/lane crypto offload overlay" ;;
 	tests/unit/* | tests/fuzz/*) echo "$1 ${1##*/}" ;;
 	tests/bench) echo "$1 agent/lane crypto offload" ;;
