@@ -33,6 +33,9 @@ int call_del(struct call *call);
 int call_check(struct call *call);
 /* Removes our devices of this network that are not in valid-attachments. */
 int call_gc(struct call *call);
+/* Any operation of a plugin without ipam but STATUS: behind another one, whose routes get
+ * the MTU and whose veth the limits of superpackets. */
+int call_chain(struct call *call);
 /* CNI_NOT_AVAILABLE: the device to the other nodes is not there or down. */
 int call_status(struct call *call);
 

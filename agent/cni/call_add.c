@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-
 #include "call.h"
 #include "ipam.h"
-#include "overlay/link.h"
+#include "mtu.h"
 #include "wire.h"
-
-/* The configured one, else the device's; 0: the kernel's choice. */
-static int find_mtu(const struct call *call, uint32_t *ret)
-{
-	const struct cni_config *c = &call->config;
-	struct link_info link;
-	int err;
-
-	*ret = c->mtu;
-	if (!c->device)
-		return 0;
-	err = link_get(call->nl, c->device, &link);
-	if (err == -ENODEV)
-		return cni_error_set(call->error, CNI_TRY_AGAIN_LATER, "there is no device %s yet",
-				     c->device);
-	if (err)
-		return cni_error_kernel(call->error, err, call->nl, "look at the device");
-	if (!c->mtu)
-		*ret = link.mtu;
-	return 0;
-}
 
 static int print(struct call *call, const struct result *r)
 {
@@ -72,8 +49,11 @@ int call_add(struct call *call)
 	};
 	struct result r = {.host = {.sandbox = ""}, .container = {.sandbox = call->env.netns}};
 	uint32_t mtu;
-	int err = find_mtu(call, &mtu);
+	int err = mtu_find(&call->config, call->nl, &mtu, call->error);
 
+	if (!err && call->config.prev)
+		err = cni_error_set(call->error, CNI_INVALID_CONFIG,
+				    "prevResult: with ipam this must be the first plugin");
 	if (err)
 		return err;
 	err = netns_open(&call->env, &w.netns, call->error);

@@ -188,6 +188,7 @@ int call_status(struct call *call)
 		return cni_error_kernel(call->error, err, call->nl, "look at the device");
 	if (device && !(link.flags & IFF_UP))
 		return cni_error_set(call->error, CNI_NOT_AVAILABLE, "device %s is down", device);
-	return ipam_run(&call->env, call->config.ipam, "STATUS", call->text, call->text_len, NULL,
-			call->error);
+	return call->config.ipam ? ipam_run(&call->env, call->config.ipam, "STATUS", call->text,
+					    call->text_len, NULL, call->error)
+				 : 0;
 }

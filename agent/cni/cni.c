@@ -39,7 +39,10 @@ static int operate(struct call *call)
 	err = nl_open(&call->nl);
 	if (err)
 		return cni_error_kernel(call->error, err, NULL, "open a netlink socket");
-	err = operations[call->env.op].run(call);
+	if (!call->config.ipam && call->env.op != CNI_STATUS)
+		err = call_chain(call);
+	else
+		err = operations[call->env.op].run(call);
 	nl_close(call->nl);
 	return err;
 }

@@ -78,6 +78,8 @@ static int take_ipam(struct cni_config *c, struct cni_error *e)
 	const json_t *ipam = json_object_get(c->root, "ipam");
 	int err;
 
+	if (!ipam)
+		return 0;
 	if (!json_is_object(ipam))
 		return invalid(e, "ipam", "must be an object with a type");
 	err = take_text(ipam, "type", &c->ipam, e);
@@ -87,6 +89,17 @@ static int take_ipam(struct cni_config *c, struct cni_error *e)
 	if (!c->ipam || !*c->ipam || strchr(c->ipam, '/') || *c->ipam == '.')
 		return invalid(e, "ipam.type", "must be the name of a plugin");
 	return 0;
+}
+
+static int take_chained(const struct cni_config *c, struct cni_error *e)
+{
+	const json_t *value = json_object_get(c->root, "chained");
+
+	if (value && !json_is_boolean(value))
+		return invalid(e, "chained", "must be true or false");
+	if (json_is_true(value) && c->ipam)
+		return invalid(e, "chained", "has no use for ipam");
+	return json_is_false(value) && !c->ipam ? invalid(e, "ipam", "is missing") : 0;
 }
 
 static int take_ours(struct cni_config *c, struct cni_error *e)
@@ -108,7 +121,9 @@ static int take_ours(struct cni_config *c, struct cni_error *e)
 		err = take_mtu(c, e);
 	if (!err)
 		err = take_big_tcp(c, e);
-	return err ? err : take_ipam(c, e);
+	if (!err)
+		err = take_ipam(c, e);
+	return err ? err : take_chained(c, e);
 }
 
 static int take_runtime(struct cni_config *c, struct cni_error *e)

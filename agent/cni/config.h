@@ -21,7 +21,7 @@ struct cni_config {
 	json_t *root; /* owned; what follows borrows from it */
 	enum cni_version version;
 	const char *name;
-	const char *ipam;    /* its plugin's name */
+	const char *ipam;    /* its plugin's name; NULL: we are chained behind another plugin */
 	const char *device;  /* that leads to the other nodes, or NULL */
 	uint32_t mtu;	     /* 0: the device's, without one the kernel's choice */
 	bool big_tcp;	     /* superpackets as long as the kernel takes */

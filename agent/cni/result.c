@@ -2,6 +2,7 @@
 #include "result.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "error.h"
 
@@ -152,4 +153,23 @@ json_t *result_make(const struct result *r, enum cni_version version)
 			 "interfaces", make_interface(&r->host, version),
 			 make_interface(&r->container, version), "ips", ips, "routes", routes,
 			 "dns", r->dns ? json_deep_copy(r->dns) : json_object());
+}
+
+json_t *result_convert(const json_t *doc, enum cni_version version)
+{
+	json_t *copy = json_deep_copy(doc), *ips = json_object_get(copy, "ips");
+	size_t i;
+
+	json_object_set_new(copy, "cniVersion", json_string(cni_version_names[version]));
+	for (i = 0; i < json_array_size(ips); i++) {
+		json_t *ip = json_array_get(ips, i);
+		const char *address = json_string_value(json_object_get(ip, "address"));
+
+		if (version >= CNI_1_0_0)
+			json_object_del(ip, "version");
+		else if (address)
+			json_object_set_new(ip, "version",
+					    json_string(strchr(address, ':') ? "6" : "4"));
+	}
+	return copy;
 }

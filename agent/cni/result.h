@@ -43,5 +43,8 @@ const struct ip_addr *result_gateway(size_t addr_len);
 int result_take_ipam(const json_t *doc, struct result *ret, struct cni_error *e);
 /* Ours for the runtime: host end, container end. NULL: no memory. */
 json_t *result_make(const struct result *r, enum cni_version version);
+/* A copy of another plugin's result, with what @version adds or takes away of "ips". NULL:
+ * no memory. */
+json_t *result_convert(const json_t *doc, enum cni_version version);
 
 #endif

@@ -20,14 +20,16 @@
 
 /* Making the pair */
 
-static int set_limits(struct nl *nl, int ifindex)
+int wire_set_limits(struct nl *nl, int ifindex)
 {
 	struct utsname uts;
 	unsigned major, minor;
+	struct bigtcp now;
+	int err = bigtcp_get(nl, ifindex, &now);
 
-	if (uname(&uts) || sscanf(uts.release, "%u.%u", &major, &minor) != 2)
-		return 0;
-	return veth_limits_set(nl, ifindex, bigtcp_cap("veth", major, minor, false, 0));
+	if (err || uname(&uts) || sscanf(uts.release, "%u.%u", &major, &minor) != 2)
+		return err;
+	return bigtcp_set(nl, ifindex, bigtcp_cap(now.kind, major, minor, false, now.tso_max_size));
 }
 
 static int look(struct nl *nl, int ifindex, const char *ifname, struct result_interface *ret)
@@ -48,9 +50,9 @@ static int finish_pair(struct wire *w, const char *ifname, bool big_tcp, struct 
 	int err = link_set_alias(w->nl, w->host_ifindex, w->attachment.alias);
 
 	if (!err && big_tcp)
-		err = set_limits(w->nl, w->host_ifindex);
+		err = wire_set_limits(w->nl, w->host_ifindex);
 	if (!err && big_tcp)
-		err = set_limits(w->netns.nl, w->container_ifindex);
+		err = wire_set_limits(w->netns.nl, w->container_ifindex);
 	if (!err)
 		err = look(w->nl, w->host_ifindex, w->attachment.name, &ret->host);
 	if (!err)

@@ -33,5 +33,7 @@ int wire_configure(struct wire *w, const struct result *r, struct cni_error *e);
 /* Removes the pair of this attachment, and none that is not marked as it; none there
  * is no error. CNI_KERNEL_REFUSED. */
 int wire_remove(struct nl *nl, const struct attachment *a, struct cni_error *e);
+/* Superpackets on a veth's end as long as this kernel is known to carry. 0 or -errno. */
+int wire_set_limits(struct nl *nl, int ifindex);
 
 #endif
