@@ -18,8 +18,13 @@ enum { OWNER_PROTOCOL = 94 };
 /* With the port's name behind it: of the lane end of a port's veth pair, by which the
  * overlay end is found whatever its name is by then. */
 #define OWNER_PORT_ALIAS OWNER_ALIAS " port "
-/* With hashes of the network and the attachment behind it: of the host end of a
- * container's veth pair (agent/cni/attachment.h). */
-#define OWNER_CNI_ALIAS OWNER_ALIAS " cni "
+
+/*
+ * What the CNI plugin makes for containers goes with them, whatever agents do: it has marks of
+ * its own, which no agent takes for its own. The alias, of the host end of a container's veth
+ * pair, has hashes of the network and the attachment behind it (agent/cni/attachment.h).
+ */
+enum { OWNER_CNI_PROTOCOL = 95 };
+#define OWNER_CNI_ALIAS "cni " OWNER_ALIAS " "
 
 #endif

@@ -4,7 +4,7 @@
  * the attachment alone, so that no state file is needed. Pure.
  *
  *   name   slc and 12 hex digits of the attachment's hash
- *   alias  "sealane cni NETWORK ATTACHMENT ID": both hashes of 16 digits, and
+ *   alias  "cni sealane NETWORK ATTACHMENT ID": both hashes of 16 digits, and
  *          the beginning of the container's id for people
  *
  * The hash of an attachment is of network, container and CNI_IFNAME (FNV-1a, 64 bit).

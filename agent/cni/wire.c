@@ -106,8 +106,10 @@ static void *words(const char *text)
 static int put_neighbour(struct nl_batch *b, int ifindex, const struct ip_addr *addr,
 			 const uint8_t mac[6])
 {
-	struct neighbour n = {
-		.ifindex = ifindex, .addr = *addr, .permanent = true, .protocol = OWNER_PROTOCOL};
+	struct neighbour n = {.ifindex = ifindex,
+			      .addr = *addr,
+			      .permanent = true,
+			      .protocol = OWNER_CNI_PROTOCOL};
 
 	memcpy(n.mac, mac, sizeof(n.mac));
 	return neighbour_put(b, &n, words("add a neighbour"));
@@ -122,7 +124,7 @@ static int put_host(struct nl_batch *b, const struct wire *w, const struct resul
 	for (i = 0; !err && i < r->n_ips; i++) {
 		const struct route route = {
 			.dst = ip_prefix_of_host(&r->ips[i]),
-			.protocol = OWNER_PROTOCOL,
+			.protocol = OWNER_CNI_PROTOCOL,
 			.oif = w->host_ifindex,
 		};
 
@@ -151,7 +153,7 @@ static int put_container(struct nl_batch *b, const struct wire *w, const struct 
 	for (i = 0; !err && i < r->n_routes; i++) {
 		const struct route route = {
 			.dst = r->routes[i],
-			.protocol = OWNER_PROTOCOL,
+			.protocol = OWNER_CNI_PROTOCOL,
 			.oif = w->container_ifindex,
 			.via = *result_gateway(r->routes[i].addr.len),
 			.onlink = true,
@@ -226,7 +228,7 @@ static int add_addresses(const struct wire *w, const struct result *r, struct cn
 	for (i = 0; i < r->n_ips; i++) {
 		const struct address address = {.ifindex = w->container_ifindex,
 						.prefix = ip_prefix_of_host(&r->ips[i]),
-						.protocol = OWNER_PROTOCOL};
+						.protocol = OWNER_CNI_PROTOCOL};
 		const int err = address_add(w->netns.nl, &address);
 
 		if (err)

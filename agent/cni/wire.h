@@ -3,7 +3,7 @@
  * The wire between a container and its host: a veth pair, routed. Neither end asks for
  * addresses: each side has the other's MAC address as a permanent neighbour, so there
  * is no proxy ARP, and the gateway 169.254.1.1 / fe80::1 is on no device. All routes,
- * addresses and neighbours carry OWNER_PROTOCOL and go with the pair.
+ * addresses and neighbours carry OWNER_CNI_PROTOCOL and go with the pair.
  */
 #ifndef SEALANE_CNI_WIRE_H
 #define SEALANE_CNI_WIRE_H

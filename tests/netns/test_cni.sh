@@ -96,7 +96,10 @@ operations() { # VERSION
 	check_equal "$v: both ends have the overlay's MTU" '1370 1370' \
 		"$(ip -n "$id-h" -j link show "$host" | jq '.[0].mtu') $(ip -n "$id-p" -j link show eth0 | jq '.[0].mtu')"
 	check_equal "$v: superpackets on both ends" "$want_limit $want_limit" "$(limit h "$host") $(limit p eth0)"
-	check "$v: the host end is marked" grep -q 'alias sealane cni' <<<"$(ip -n "$id-h" link show "$host")"
+	check "$v: the host end is marked" grep -q 'alias cni sealane' <<<"$(ip -n "$id-h" link show "$host")"
+	# What is a container's is no agent's to take away.
+	check_equal "$v: a clean-up finds nothing" 'removed 0 routes, 0 neighbours, 0 addresses, 0 devices, 0 ports, 0 sockets' \
+		"$(ip netns exec "$id-h" "$(dirname "$SEALANED")/sealane" cleanup --force)"
 	traffic "$v" "$one" "$two"
 	check_equal "$v: CHECK is silent" '' "$(cni CHECK p "$(config "$v" ". + {prevResult: $one}")")"
 	check_equal "$v: a second ADD fails" 101 "$(code cni ADD p "$(config "$v")")"
