@@ -257,7 +257,7 @@ static enum drop on_response(struct lane *lane, const struct handshake_item *ite
 	authenticated(lane, peer, item);
 	if (begin_session(lane, peer, &peer->handshake)) {
 		timers_handshake_complete(&peer->timers);
-		lane->env->wall_clock(lane->env->ctx, &peer->last_handshake);
+		peer_note_handshake(lane, peer);
 		/* What waits, or an empty message: the key confirmation. */
 		egress_keepalive(lane, peer);
 	}

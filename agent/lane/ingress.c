@@ -189,7 +189,7 @@ static void confirm_session(struct lane *lane, struct in_batch *b, struct in_pac
 	for (unsigned i = 0; i < dropped.n; i++)
 		b->retired[b->n_retired++] = dropped.kp[i];
 	timers_handshake_complete(&p->peer->timers);
-	lane->env->wall_clock(lane->env->ctx, &p->peer->last_handshake);
+	peer_note_handshake(lane, p->peer);
 	egress_send_staged(lane, p->peer);
 }
 

@@ -152,6 +152,40 @@ void peer_forget_handshake(struct lane *lane, struct peer *peer)
 	peer->handshake.local_index = 0;
 }
 
+void peer_note_handshake(const struct lane *lane, struct peer *peer)
+{
+	lane->env->wall_clock(lane->env->ctx, &peer->last_handshake);
+	peer->last_handshake_ns = lane->env->now_ns(lane->env->ctx);
+}
+
+static int64_t ns_of(const struct timespec *ts)
+{
+	return (int64_t)ts->tv_sec * (int64_t)NSEC_PER_SEC + ts->tv_nsec;
+}
+
+void peer_handshake_time(const struct lane *lane, const struct peer *peer, struct timespec *ret)
+{
+	const int64_t then_ns = ns_of(&peer->last_handshake);
+	struct timespec wall;
+	int64_t told_ns;
+
+	*ret = peer->last_handshake;
+	if (!then_ns)
+		return;
+	lane->env->wall_clock(lane->env->ctx, &wall);
+	told_ns = ns_of(&wall) -
+		  (int64_t)(lane->env->now_ns(lane->env->ctx) - peer->last_handshake_ns);
+	/* Both clocks go equally fast, but are not read at once: without a step of the clock
+	 * it is to be the same time whenever it is asked for. */
+	if (llabs(told_ns - then_ns) < (int64_t)NSEC_PER_SEC)
+		return;
+	/* A handshake before 1970 would be none. */
+	if (told_ns < (int64_t)NSEC_PER_SEC)
+		told_ns = NSEC_PER_SEC;
+	ret->tv_sec = (time_t)(told_ns / (int64_t)NSEC_PER_SEC);
+	ret->tv_nsec = (long)(told_ns % (int64_t)NSEC_PER_SEC);
+}
+
 void peer_stage(struct lane *lane, struct peer *peer, const struct super *s)
 {
 	struct staged_packet *sp = malloc(sizeof(*sp) + s->in.len);

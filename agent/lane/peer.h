@@ -52,7 +52,8 @@ struct peer {
 	struct staged_list staged;
 	unsigned n_staged;
 	uint64_t rx_bytes, tx_bytes;
-	struct timespec last_handshake; /* wall clock; 0: never */
+	struct timespec last_handshake; /* wall clock, as it was then; 0: never */
+	uint64_t last_handshake_ns;	/* the same on env's now_ns, which nobody sets */
 };
 
 #define peer_of_owner(o)    ((struct peer *)((char *)(o)-offsetof(struct peer, allowed)))
@@ -73,6 +74,12 @@ void peer_set_keepalive(struct lane *lane, struct peer *peer, uint16_t interval_
 /* Device came up / goes down (sessions and staged packets are dropped). */
 void peer_start(struct lane *lane, struct peer *peer);
 void peer_stop(struct lane *lane, struct peer *peer);
+
+/* A handshake is complete. */
+void peer_note_handshake(const struct lane *lane, struct peer *peer);
+/* When that was last, by the wall clock as it is set now, so that its age is right after
+ * a step of the clock, too. 0: never. */
+void peer_handshake_time(const struct lane *lane, const struct peer *peer, struct timespec *ret);
 
 /* Our private key changed: new static-static, nothing more is sent under the
  * old sessions (they may still receive). */

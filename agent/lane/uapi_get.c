@@ -30,10 +30,12 @@ static void put_allowed_ips(const struct peer *peer, struct textbuf *out)
 	}
 }
 
-static void put_peer(const struct peer *peer, struct textbuf *out)
+static void put_peer(const struct lane *lane, const struct peer *peer, struct textbuf *out)
 {
 	char endpoint[ENDPOINT_STRLEN];
+	struct timespec handshake;
 
+	peer_handshake_time(lane, peer, &handshake);
 	textbuf_hex_line(out, "public_key", peer->handshake.remote_static, WG_KEY_LEN);
 	textbuf_hex_line(out, "preshared_key", peer->handshake.preshared_key, WG_KEY_LEN);
 	textbuf_printf(out, "protocol_version=1\n");
@@ -45,8 +47,8 @@ static void put_peer(const struct peer *peer, struct textbuf *out)
 		       "tx_bytes=%" PRIu64 "\n"
 		       "rx_bytes=%" PRIu64 "\n"
 		       "persistent_keepalive_interval=%u\n",
-		       (long long)peer->last_handshake.tv_sec, peer->last_handshake.tv_nsec,
-		       peer->tx_bytes, peer->rx_bytes, peer->timers.persistent_interval_s);
+		       (long long)handshake.tv_sec, handshake.tv_nsec, peer->tx_bytes,
+		       peer->rx_bytes, peer->timers.persistent_interval_s);
 	put_allowed_ips(peer, out);
 }
 
@@ -56,6 +58,6 @@ void uapi_get(const struct lane *lane, struct textbuf *out)
 
 	put_device(lane, out);
 	TAILQ_FOREACH (peer, &lane->peers, entry)
-		put_peer(peer, out);
+		put_peer(lane, peer, out);
 	textbuf_printf(out, "errno=0\n\n");
 }

@@ -319,6 +319,16 @@ static void test_low_order_keys(void **state)
 	}
 }
 
+static long long handshake_age_s(struct sim *sim, unsigned id)
+{
+	const struct lane *lane = &sim->node[id].lane;
+	struct timespec now, then;
+
+	lane->env->wall_clock(lane->env->ctx, &now);
+	peer_handshake_time(lane, sim_peer(sim, id, 1 - id), &then);
+	return (long long)(now.tv_sec - then.tv_sec);
+}
+
 /* Our wall clock goes back: stamps go on from the last one. */
 static void test_wall_clock_steps_back(void **state)
 {
@@ -333,6 +343,30 @@ static void test_wall_clock_steps_back(void **state)
 	}
 	assert_int_equal(sim->node[0].sent.n[MESSAGE_INITIATION], 6);
 	assert_int_equal(drops(sim, 1)[DROP_OLD_TIMESTAMP], 0);
+	sim_free(sim);
+}
+
+/* Each end tells the handshake's age, whatever its clock was set to since, and a new one
+ * has no age of an old step. */
+static void test_handshake_age_after_a_step(void **state)
+{
+	static const int64_t steps_s[] = {6 * 3600, -12 * 3600, 1};
+	struct sim *sim = established(13);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(steps_s) / sizeof(steps_s[0]); i++) {
+		sim_run(sim, 130 * SECOND);
+		ping(sim, 0, 1);
+		assert_true(last_arrived(sim, 0, 1));
+		for (unsigned id = 0; id < 2; id++)
+			assert_in_range(handshake_age_s(sim, id), 0, 20);
+		sim->node[0].wall_offset_ns += steps_s[i] * (int64_t)SECOND;
+		for (unsigned id = 0; id < 2; id++)
+			assert_in_range(handshake_age_s(sim, id), 0, 20);
+		sim_run(sim, 60 * SECOND);
+		for (unsigned id = 0; id < 2; id++)
+			assert_in_range(handshake_age_s(sim, id), 60, 80);
+	}
 	sim_free(sim);
 }
 
@@ -397,6 +431,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_source_filter_longest_prefix, sim_teardown),
 		cmocka_unit_test_teardown(test_low_order_keys, sim_teardown),
 		cmocka_unit_test_teardown(test_wall_clock_steps_back, sim_teardown),
+		cmocka_unit_test_teardown(test_handshake_age_after_a_step, sim_teardown),
 		cmocka_unit_test_teardown(test_restart_with_older_clock, sim_teardown),
 		cmocka_unit_test_teardown(test_restart_of_the_other_side, sim_teardown),
 	};

@@ -34,6 +34,7 @@ struct world {
 	struct lane lane;
 	struct uapi_set set;
 	uint64_t now_ns, random;
+	struct timespec wall;
 	int open_err, fwmark_err;
 	unsigned n_sent, n_opened;
 };
@@ -45,8 +46,7 @@ static uint64_t world_now(void *ctx)
 
 static void world_wall(void *ctx, struct timespec *ret)
 {
-	(void)ctx;
-	*ret = (struct timespec){.tv_sec = 1700000000};
+	*ret = ((struct world *)ctx)->wall;
 }
 
 static void world_random(void *ctx, void *buf, size_t len)
@@ -138,6 +138,7 @@ static int setup(void **state)
 
 	log_setup(LOG_SILENT);
 	w->now_ns = 1000000000;
+	w->wall.tv_sec = 1700000000;
 	world_env = (struct lane_env){w, world_now, world_wall, world_random};
 	*state = w;
 	return lane_init(&w->lane, &world_env, &device, &udp, 1420);
@@ -394,11 +395,58 @@ static void test_counters(void **state)
 	peer = TAILQ_FIRST(&w->lane.peers);
 	peer->tx_bytes = UINT64_MAX;
 	peer->rx_bytes = 1234567890123;
-	peer->last_handshake = (struct timespec){4102444800, 999999999};
+	w->wall = (struct timespec){4102444800, 999999999};
+	peer_note_handshake(&w->lane, peer);
 	expect_get(w, "public_key=" KEY_A "\npreshared_key=" ZERO "\nprotocol_version=1\n"
 		      "last_handshake_time_sec=4102444800\nlast_handshake_time_nsec=999999999\n"
 		      "tx_bytes=18446744073709551615\nrx_bytes=1234567890123\n"
 		      "persistent_keepalive_interval=0\n" END);
+}
+
+static void expect_handshake(struct world *w, long long sec, long nsec)
+{
+	char want[160];
+	struct textbuf b = {0};
+
+	snprintf(want, sizeof(want),
+		 "\nlast_handshake_time_sec=%lld\nlast_handshake_time_nsec=%ld\n", sec, nsec);
+	uapi_get(&w->lane, &b);
+	assert_false(b.failed);
+	if (!strstr(b.data, want))
+		fail_msg("not%sbut:\n%s", want, b.data);
+	textbuf_done(&b);
+}
+
+/* Its age is what readers want to know: present time less time of the handshake. */
+static void test_handshake_time_after_a_step(void **state)
+{
+	static const struct {
+		struct timespec wall; /* 90 s after a handshake at 1700000000.25 */
+		long long sec;
+		long nsec;
+	} cases[] = {
+		{{1700000090, 250000000}, 1700000000, 250000000},
+		/* Not read at once: the same all the same. */
+		{{1700000090, 250000007}, 1700000000, 250000000},
+		{{1700000090, 249999993}, 1700000000, 250000000},
+		{{1700021690, 250000000}, 1700021600, 250000000},
+		{{1699956890, 250000000}, 1699956800, 250000000},
+		{{91, 0}, 1, 0},
+		/* Before 1970, and so never, it cannot have been. */
+		{{90, 999999999}, 1, 0},
+		{{0, 0}, 1, 0},
+	};
+	struct world *w = *state;
+
+	assert_int_equal(set(w, "public_key=" KEY_A "\n"), 0);
+	expect_handshake(w, 0, 0);
+	w->wall.tv_nsec = 250000000;
+	peer_note_handshake(&w->lane, TAILQ_FIRST(&w->lane.peers));
+	w->now_ns += 90 * NSEC_PER_SEC;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		w->wall = cases[i].wall;
+		expect_handshake(w, cases[i].sec, cases[i].nsec);
+	}
 }
 
 static void test_update_only(void **state)
@@ -625,6 +673,7 @@ int main(void)
 		TEST(test_long_line),
 		TEST(test_peer),
 		TEST(test_counters),
+		TEST(test_handshake_time_after_a_step),
 		TEST(test_update_only),
 		TEST(test_update_only_after_creation),
 		TEST(test_created_and_removed),
