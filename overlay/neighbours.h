@@ -39,7 +39,8 @@ bool neighbour_parse(const struct nlmsghdr *nlh, struct neighbour *ret);
  * The all-zero MAC is the flooding list, with any number of ends; every other MAC has
  * one. Ours carry NTF_EXT_LEARNED. The kernel keeps that mark per MAC, not per end: an
  * end put to a MAC that a user has given an end remains unmarked, and an unmarked end
- * that is added to a marked list unmarks all of it.
+ * that is put to a marked MAC, or put there again, unmarks all of it (drivers/net/vxlan,
+ * vxlan_fdb_update_existing()); it is told of one end alone.
  */
 struct fdb_end {
 	int ifindex;

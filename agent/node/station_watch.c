@@ -67,8 +67,11 @@ static bool neighbour_wants_pass(const struct sync_list *list, const struct neig
 	return next && next->ifindex == n->ifindex;
 }
 
-/* Of the flooding list every other end is one more; of another MAC it is the only one,
- * and so in place of the one that is wanted. */
+/*
+ * Of a MAC that is wanted no other end may be, and none without our mark: it tells that the
+ * whole MAC has none (neighbours.h). One that goes and had none is one that a pass makes again,
+ * or will, as it was told when the mark went.
+ */
 static bool end_wants_pass(const struct sync_list *list, const struct fdb_end *e, bool gone)
 {
 	const struct fdb_end device = {.ifindex = e->ifindex};
@@ -76,10 +79,10 @@ static bool end_wants_pass(const struct sync_list *list, const struct fdb_end *e
 	size_t i;
 
 	if (sync_list_find(list, e, sync_compare_end))
-		return gone;
+		return gone == e->ours;
 	if (gone)
 		return false;
-	if (!sync_end_is_flooding(e) && sync_list_find(list, e, sync_compare_mac))
+	if (sync_list_find(list, e, sync_compare_mac))
 		return true;
 	if (!e->ours)
 		return false;

@@ -134,44 +134,64 @@ static const struct sync_kind neighbour_kind = {put_neighbour, remove_neighbour,
 /* The forwarding database of VXLAN devices */
 
 /*
- * A MAC that leads elsewhere. The kernel replaces the end of an entry but leaves it
- * whose it was, so that a foreign one has to go first: else it would be nobody's to
- * remove later.
+ * The mark is the MAC's, not an end's. Who appends or replaces an end without it takes it off
+ * all of them, and the kernel gives it to none that is there. So all have to go first, others'
+ * too: else ours would be nobody's to remove later.
  */
-static int end_changes(const struct state *s, const struct fdb_end *want, size_t first,
-		       struct sync_list *changes)
+static int make_room(const struct state *s, size_t first, struct sync_list *changes)
 {
+	const struct fdb_end *mac = sync_list_at(&s->there.ends, first);
 	int err = 0;
 
 	for (size_t i = first; !err && i < s->there.ends.n; i++) {
 		const struct fdb_end *have = sync_list_at(&s->there.ends, i);
 
-		if (sync_compare_mac(have, want) != 0)
+		if (sync_compare_mac(have, mac) != 0)
 			break;
-		if (!have->ours)
+		/* One more in the flooding list is in no other's place. */
+		if (sync_end_is_flooding(have) &&
+		    !sync_list_find(&s->want.ends, have, sync_compare_end))
+			err = sync_change_add(changes, SYNC_REMOVE, have);
+		else
 			err = sync_change_add(changes, SYNC_MAKE_ROOM, have);
 	}
-	return err ? err : sync_change_add(changes, SYNC_CHANGE, want);
+	return err;
+}
+
+static bool is_first_of_mac(const struct sync_list *ends, size_t i)
+{
+	return !i || sync_compare_mac(sync_list_at(ends, i - 1), sync_list_at(ends, i)) != 0;
+}
+
+/* The one at @i of those that are wanted. */
+static int end_addition(const struct state *s, size_t i, struct sync_list *changes)
+{
+	const struct sync_list *there = &s->there.ends;
+	const struct fdb_end *want = sync_list_at(&s->want.ends, i);
+	const size_t first = sync_list_lower(there, want, sync_compare_mac);
+	const struct fdb_end *have = first < there->n ? sync_list_at(there, first) : NULL;
+	const bool has_mac = have && sync_compare_mac(have, want) == 0;
+	const bool is_there = sync_list_find(there, want, sync_compare_end);
+	int err = 0;
+
+	if (is_there && has_mac && have->ours)
+		return 0;
+	if (has_mac && !have->ours && is_first_of_mac(&s->want.ends, i))
+		err = make_room(s, first, changes);
+	if (err)
+		return err;
+	return sync_change_add(changes,
+			       is_there || (has_mac && !sync_end_is_flooding(want)) ? SYNC_CHANGE
+										    : SYNC_ADD,
+			       want);
 }
 
 static int end_additions(const struct state *s, struct sync_list *changes)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->want.ends.n; i++) {
-		const struct fdb_end *want = sync_list_at(&s->want.ends, i);
-		size_t first;
-
-		/* Right is right, whosever it is. */
-		if (sync_list_find(&s->there.ends, want, sync_compare_end))
-			continue;
-		first = sync_list_lower(&s->there.ends, want, sync_compare_mac);
-		if (sync_end_is_flooding(want) || first == s->there.ends.n ||
-		    sync_compare_mac(sync_list_at(&s->there.ends, first), want) != 0)
-			err = sync_change_add(changes, SYNC_ADD, want);
-		else
-			err = end_changes(s, want, first, changes);
-	}
+	for (size_t i = 0; !err && i < s->want.ends.n; i++)
+		err = end_addition(s, i, changes);
 	return err;
 }
 

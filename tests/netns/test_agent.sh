@@ -265,6 +265,10 @@ test_udp_port() {
 	check 'UDP port: its device can be renamed' eventually "$agents_up" rename_to_foo
 	check 'UDP port: a renamed device has its name again' eventually "$agents_up" is_gone a foo
 	check 'UDP port: and works' eventually "$agents_up" pings_once a 2 10.10.0.2
+	check 'UDP port: its forwarding entries are marked' eventually "$agents_up" all_are_marked
+	bridge -n "$id-a" fdb append 00:00:00:00:00:00 dev ov0 dst 10.9.0.77
+	check 'UDP port: and again after an end that took the mark off' \
+		eventually "$agents_up" all_are_marked
 	check_equal 'UDP port: there is one' 1 "$(ip -n "$id-a" -o link show type vxlan | wc -l)"
 	configure a b 10.244.2.0/24 fd00:244:2::/64
 	configure b a 10.244.1.0/24
@@ -272,6 +276,11 @@ test_udp_port() {
 	agent_signal HUP b
 	check 'UDP port: taken back' eventually "$agents_up" neither_knows 14789
 	check 'UDP port: a port again' eventually "$agents_up" traffic_once
+}
+
+all_are_marked() {
+	local fdb
+	fdb=$(bridge -n "$id-a" fdb show dev ov0 | grep ' dst ') && ! grep -qv extern_learn <<<"$fdb"
 }
 
 udp_port_configure() { # TYPE [LINE...]

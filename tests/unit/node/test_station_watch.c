@@ -78,6 +78,11 @@ static void test_changes(void **state)
 		"bridge fdb replace 02:00:00:00:00:02 dev ov0 dst 10.10.0.9 extern_learn",
 		"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9 extern_learn",
 		"bridge fdb add 02:00:00:00:00:77 dev ov0 dst 10.10.0.2 extern_learn",
+		/* Each takes our mark away. */
+		"bridge fdb append 02:00:00:00:00:02 dev ov0 dst 10.10.0.9",
+		"bridge fdb replace 02:00:00:00:00:02 dev ov0 dst 10.10.0.2",
+		"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.3",
+		"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9",
 	};
 	struct world *w = world_new(CONFIG_VXLAN);
 	struct monitor *m = monitor_new();
@@ -118,7 +123,6 @@ static void test_foreign(void **state)
 		"bridge fdb add 02:00:00:00:00:88 dev ov0 dst 10.10.0.8",
 		"bridge fdb replace 02:00:00:00:00:88 dev ov0 dst 10.10.0.9",
 		"bridge fdb del 02:00:00:00:00:88 dev ov0",
-		"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9",
 		"ip neigh add 10.20.0.2 lladdr 02:00:00:00:00:99 protocol 94 dev other0",
 		"ip neigh del 10.20.0.2 dev other0",
 		"bridge fdb add 02:00:00:00:00:02 dev other1 dst 10.10.0.9 extern_learn",

@@ -105,21 +105,33 @@ static void test_changed_behind_back(void **state)
 {
 	static const struct {
 		const char *command;
-		unsigned added, changed, removed;
+		unsigned added, changed, removed, requests;
 	} cases[] = {
-		{"ip neigh del 10.20.0.2 dev ov0", 1, 0, 0},
-		{"ip neigh del fd20::3 dev ov0", 1, 0, 0},
-		{"ip neigh replace 10.20.0.2 lladdr 02:00:00:00:00:99 dev ov0", 0, 1, 0},
-		{"ip neigh replace fd20::2 lladdr 02:00:00:00:00:02 nud stale dev ov0", 0, 1, 0},
-		{"ip neigh replace fd20::2 lladdr 02:00:00:00:00:02 protocol 77 dev ov0", 0, 1, 0},
-		{"bridge fdb del 02:00:00:00:00:02 dev ov0", 1, 0, 0},
-		{"bridge fdb del 00:00:00:00:00:00 dev ov0 dst 10.10.0.3", 1, 0, 0},
-		{"bridge fdb replace 02:00:00:00:00:02 dev ov0 dst 10.10.0.9 extern_learn", 0, 1,
-		 0},
-		{"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9 extern_learn", 0, 0, 1},
-		{"bridge fdb add 02:00:00:00:00:77 dev ov0 dst 10.10.0.2 extern_learn", 0, 0, 1},
-		{"ip neigh add 10.20.0.77 lladdr 02:00:00:00:00:02 protocol 94 dev ov0", 0, 0, 1},
-		{"ip neigh add fd20::77 lladdr 02:00:00:00:00:02 protocol 94 dev ov0", 0, 0, 1},
+		{"ip neigh del 10.20.0.2 dev ov0", 1, 0, 0, 1},
+		{"ip neigh del fd20::3 dev ov0", 1, 0, 0, 1},
+		{"ip neigh replace 10.20.0.2 lladdr 02:00:00:00:00:99 dev ov0", 0, 1, 0, 1},
+		{"ip neigh replace fd20::2 lladdr 02:00:00:00:00:02 nud stale dev ov0", 0, 1, 0, 1},
+		{"ip neigh replace fd20::2 lladdr 02:00:00:00:00:02 protocol 77 dev ov0", 0, 1, 0,
+		 1},
+		{"bridge fdb del 02:00:00:00:00:02 dev ov0", 1, 0, 0, 1},
+		{"bridge fdb del 00:00:00:00:00:00 dev ov0 dst 10.10.0.3", 1, 0, 0, 1},
+		{"bridge fdb replace 02:00:00:00:00:02 dev ov0 dst 10.10.0.9 extern_learn", 0, 1, 0,
+		 1},
+		{"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9 extern_learn", 0, 0, 1,
+		 1},
+		{"bridge fdb add 02:00:00:00:00:77 dev ov0 dst 10.10.0.2 extern_learn", 0, 0, 1, 1},
+		/* Each takes our mark away: all ends of the MAC go, and come again. */
+		{"bridge fdb append 02:00:00:00:00:02 dev ov0 dst 10.10.0.9", 0, 1, 0, 2},
+		{"bridge fdb replace 02:00:00:00:00:02 dev ov0 dst 10.10.0.2", 0, 1, 0, 2},
+		{"bridge fdb replace 02:00:00:00:00:02 dev ov0 dst 10.10.0.9", 0, 1, 0, 2},
+		{"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.3", 0, 2, 0, 4},
+		{"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9", 0, 2, 1, 5},
+		{"bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9;"
+		 "bridge fdb del 00:00:00:00:00:00 dev ov0 dst 10.10.0.2",
+		 1, 1, 1, 4},
+		{"ip neigh add 10.20.0.77 lladdr 02:00:00:00:00:02 protocol 94 dev ov0", 0, 0, 1,
+		 1},
+		{"ip neigh add fd20::77 lladdr 02:00:00:00:00:02 protocol 94 dev ov0", 0, 0, 1, 1},
 	};
 	struct world *w = vxlan_world();
 
@@ -132,7 +144,7 @@ static void test_changed_behind_back(void **state)
 			fail_msg("%s: %u added, %u changed, %u removed, %u failed:\n%s%s",
 				 cases[i].command, w->report.added, w->report.changed,
 				 w->report.removed, w->report.failed, w->log, w->report.faults[0]);
-		assert_int_equal(world_n_changes, 1); /* in one go */
+		assert_int_equal(world_n_changes, cases[i].requests); /* in one go */
 		expect_all(w);
 		expect_counts(w, N_NEIGHBOURS, N_ENDS, N_ENDS);
 		expect_quiet(w, sync_stations_add, sync_stations_remove);
@@ -160,7 +172,8 @@ static void test_foreign_left_alone(void **state)
 	world_free(w);
 }
 
-/* Others' entries for what we want: right ones are good, wrong ones give way. */
+/* Others' entries for what we want give way, right ones too: without our mark they would
+ * stay for good. */
 static void test_foreign_in_the_way(void **state)
 {
 	struct world *w = world_new(CONFIG_VXLAN);
@@ -172,10 +185,10 @@ static void test_foreign_in_the_way(void **state)
 	run("ip neigh add 10.20.0.2 lladdr 02:00:00:00:00:99 dev ov0");
 	run("ip neigh add fd20::3 lladdr 02:00:00:00:00:03 dev ov0");
 	sync_both(w);
-	/* fd20::2 and the flooding list were not there; three entries give way. */
-	expect_did(w, 3, 3, 0);
+	/* fd20::2 and the flooding list were not there; four entries give way. */
+	expect_did(w, 3, 4, 0);
 	expect_all(w);
-	expect_counts(w, N_NEIGHBOURS, N_ENDS, N_ENDS - 1);
+	expect_counts(w, N_NEIGHBOURS, N_ENDS, N_ENDS);
 	expect_quiet(w, sync_stations_add, sync_stations_remove);
 	world_free(w);
 }
@@ -194,6 +207,37 @@ static void test_station_leaves(void **state)
 	expect_not(w, show_neighbours, "fd20::3");
 	expect_not(w, show_fdb, "10.10.0.3");
 	expect_quiet(w, sync_stations_add, sync_stations_remove);
+	world_free(w);
+}
+
+/* What was unmarked and marked again goes with its station. */
+static void test_marked_again_leaves(void **state)
+{
+	struct world *w = vxlan_world();
+
+	(void)state;
+	run("bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9");
+	run("bridge fdb append 02:00:00:00:00:03 dev ov0 dst 10.10.0.9");
+	sync_both(w);
+	w->desired_overlay.n_stations = 1;
+	sync_both(w);
+	expect_did(w, 0, 0, 3);
+	expect_not(w, show_fdb, "10.10.0.3");
+	expect_not(w, show_fdb, "10.10.0.9");
+	world_free(w);
+}
+
+/* Where we want no flooding list, it is whose it is. */
+static void test_foreign_flooding(void **state)
+{
+	struct world *w = vxlan_world();
+
+	(void)state;
+	w->overlay.flood = false;
+	sync_both(w);
+	run("bridge fdb append 00:00:00:00:00:00 dev ov0 dst 10.10.0.9");
+	expect_quiet(w, sync_stations_add, sync_stations_remove);
+	expect(w, show_fdb, "00:00:00:00:00:00 dst 10.10.0.9 ");
 	world_free(w);
 }
 
@@ -352,6 +396,8 @@ int main(void)
 		cmocka_unit_test(test_foreign_left_alone),
 		cmocka_unit_test(test_foreign_in_the_way),
 		cmocka_unit_test(test_station_leaves),
+		cmocka_unit_test(test_marked_again_leaves),
+		cmocka_unit_test(test_foreign_flooding),
 		cmocka_unit_test(test_no_flooding),
 		cmocka_unit_test(test_vtep_moves),
 		cmocka_unit_test(test_neighbours_only),
