@@ -109,9 +109,6 @@ int agent_doc_fetch(const char *path, struct agent_doc *ret)
 	ret->pid = pid;
 	err = read_all(fd, &text);
 	close(fd);
-	/* It never says nothing, unless it ends. */
-	if (!err && !text.len)
-		err = -EPIPE;
 	if (!err)
 		err = agent_doc_parse(text.p, text.len, ret);
 	ret->pid = pid;
@@ -119,11 +116,19 @@ int agent_doc_fetch(const char *path, struct agent_doc *ret)
 	return err;
 }
 
+/* Right as far as it goes: what is wrong with it is where it ends. */
+static bool is_cut_short(const json_error_t *error, size_t len)
+{
+	return error->position >= 0 && (size_t)error->position >= len;
+}
+
 int agent_doc_parse(const char *text, size_t len, struct agent_doc *ret)
 {
-	json_error_t error;
+	json_error_t error = {.position = -1};
 	json_t *root = text ? json_loadb(text, len, 0, &error) : NULL;
 
+	if (text && !root && is_cut_short(&error, len))
+		return -EPIPE;
 	if (!json_is_object(root)) {
 		json_decref(root);
 		return -EPROTO;

@@ -24,12 +24,12 @@ const char *agent_doc_path(void);
 
 /*
  * 0; -ENOENT or -ECONNREFUSED: no agent there; -ETIMEDOUT: nothing came for
- * AGENT_DOC_TIMEOUT_MS; -EPIPE: it ended without a word; -EPROTO: what came is no such document;
- * -EMSGSIZE; or -errno. *ret is untouched on failure, but its pid is set once something accepted
- * the connection.
+ * AGENT_DOC_TIMEOUT_MS; -EPIPE: it ended before it had told all; -EPROTO: what came is no such
+ * document; -EMSGSIZE; or -errno. *ret is untouched on failure, but its pid is set once something
+ * accepted the connection.
  */
 int agent_doc_fetch(const char *path, struct agent_doc *ret);
-/* From memory: 0, -EPROTO or -ENOMEM. */
+/* From memory: 0, -EPIPE (cut short), -EPROTO or -ENOMEM. */
 int agent_doc_parse(const char *text, size_t len, struct agent_doc *ret);
 void agent_doc_done(struct agent_doc *doc);
 

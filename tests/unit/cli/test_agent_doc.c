@@ -19,9 +19,9 @@ static void test_parse(void **state)
 	} cases[] = {
 		{"{}", 0},
 		{" {\"pid\": 3}\n", 0},
-		{"", -EPROTO},
+		{"", -EPIPE},
 		{"[]", -EPROTO},
-		{"{", -EPROTO},
+		{"{", -EPIPE},
 		{"{} {}", -EPROTO},
 		{"{\"a\": \"\\u0000\"}", -EPROTO},
 		{"{\"a\": \"\xff\"}", -EPROTO},
@@ -37,6 +37,25 @@ static void test_parse(void **state)
 		assert_int_equal(doc.root != NULL, !cases[i].want);
 		agent_doc_done(&doc);
 	}
+}
+
+/* An agent that ends while it tells: wherever that is, it is not said to be something else. */
+static void test_cut_short(void **state)
+{
+	static const char text[] =
+		"{\"version\": \"1.0 \\u00e4\", \"pid\": -12, \"ready\": true, \"real\": 1.5e3,"
+		" \"lane\": null, \"faults\": [{\"a\": false}, []]}";
+	struct agent_doc doc = {0};
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(text) - 1; len++) {
+		const int err = agent_doc_parse(text, len, &doc);
+
+		if (err != -EPIPE)
+			fail_msg("%.*s: %d", (int)len, text, err);
+	}
+	assert_int_equal(agent_doc_parse(text, sizeof(text) - 1, &doc), 0);
+	agent_doc_done(&doc);
 }
 
 /* Every key may be missing or something else. */
@@ -167,6 +186,10 @@ static void test_fetch_something_else(void **state)
 	assert_null(doc.root);
 	assert_int_equal(doc.pid, getpid());
 	server_end(&s);
+	server_begin(&s, "{\"pid\": 12, \"na", 15, 4);
+	assert_int_equal(agent_doc_fetch(s.path, &doc), -EPIPE);
+	assert_int_equal(doc.pid, getpid());
+	server_end(&s);
 	/* Nothing at all. */
 	server_begin(&s, "", 0, 1);
 	assert_int_equal(agent_doc_fetch(s.path, &doc), -EPIPE);
@@ -211,13 +234,10 @@ static void test_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_tolerant),
-		cmocka_unit_test(test_fetch),
-		cmocka_unit_test(test_fetch_long),
-		cmocka_unit_test(test_fetch_something_else),
-		cmocka_unit_test(test_fetch_nobody),
-		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_parse),	     cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_tolerant),     cmocka_unit_test(test_fetch),
+		cmocka_unit_test(test_fetch_long),   cmocka_unit_test(test_fetch_something_else),
+		cmocka_unit_test(test_fetch_nobody), cmocka_unit_test(test_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
