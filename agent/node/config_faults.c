@@ -120,10 +120,11 @@ void config_fault_file(struct config_reading *r, const char *fmt, ...)
 void config_faults_append(struct config_faults *f, const struct config_faults *more)
 {
 	const size_t before = f->text ? strlen(f->text) : 0;
-	char *text = more->text ? realloc(f->text, before + strlen(more->text) + 1) : NULL;
+	const size_t len = more->text ? strlen(more->text) + 1 : 0;
+	char *text = len ? realloc(f->text, before + len) : NULL;
 
 	if (text) {
-		strcpy(text + before, more->text);
+		memcpy(text + before, more->text, len);
 		f->text = text;
 	}
 	f->n += more->n;
