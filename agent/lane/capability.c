@@ -66,6 +66,6 @@ void daemon_note_simd(struct daemon *d, const char *train_reason)
 {
 	bool checksums = strcmp(checksum_name(), "portable") != 0;
 
-	capability_note(&d->info, "simd", d->lane.train || checksums, "%s, %s checksums",
+	capability_note(&d->info, "simd", d->lane.self.train || checksums, "%s, %s checksums",
 			train_reason, checksum_name());
 }

@@ -47,7 +47,7 @@ void control_get(const struct lane *lane, const struct control_info *info, struc
 	textbuf_printf(out, "listen_port=%u\n", lane->listen_port);
 	textbuf_printf(out, "peers=%u\n", lane->n_peers);
 	put_capabilities(info, out);
-	put_counters(&lane->stats, out);
+	put_counters(&lane->self.stats, out);
 	put_meanings(out);
 	encap_ports_put(lane, out);
 	control_ports_put(lane, out);

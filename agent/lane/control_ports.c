@@ -83,7 +83,7 @@ static void put_state(const struct port *port, struct textbuf *out)
 
 	textbuf_printf(out, "port_kind=%s\n", port->io.kind(port->io.ctx));
 	textbuf_printf(out, "port_reason=%s\n", port->io.reason(port->io.ctx));
-	fdb_forget_aged(port->fdb, port->lane->now_ns); /* which would be counted */
+	fdb_forget_aged(port->fdb, port->lane->self.now_ns); /* which would be counted */
 	textbuf_printf(out, "port_fdb_static=%zu\n", fdb_count(port->fdb, false));
 	textbuf_printf(out, "port_fdb_learned=%zu\n", fdb_count(port->fdb, true));
 	textbuf_printf(out, "port_flood=%zu\n", fdb_flood_list(port->fdb, &flood));

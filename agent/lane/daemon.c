@@ -88,13 +88,13 @@ static void on_device(uv_poll_t *poll, int status, int events)
 
 	(void)events;
 	for (int i = 0; i < BATCHES_PER_WAKEUP; i++) {
-		int n = egress_run(&d->lane);
+		int n = egress_run(&d->lane.self);
 
 		if (n == -EBADFD || (status < 0 && !device_exists(d->device))) {
 			daemon_stop(d, "the device was deleted");
 			return;
 		}
-		if (n <= 0 || d->lane.out->drained)
+		if (n <= 0 || d->lane.self.out->drained)
 			return;
 	}
 }
@@ -102,7 +102,7 @@ static void on_device(uv_poll_t *poll, int status, int events)
 static void drain_sockets(struct daemon *d, int family)
 {
 	for (int i = 0; i < BATCHES_PER_WAKEUP; i++) {
-		if (ingress_run(&d->lane, family) < MESSAGES_MAX)
+		if (ingress_run(&d->lane.self, family) < MESSAGES_MAX)
 			break;
 	}
 	follow_limits(d);
@@ -382,7 +382,7 @@ static void start_simd(struct daemon *d)
 	d->train_mem_len = simd->on ? train_engine_size() : 0;
 	if (d->train_mem_len)
 		d->train_mem = aligned_alloc(TRAIN_ENGINE_ALIGN, d->train_mem_len);
-	d->lane.train = train_engine_init(d->train_mem, d->train_mem_len, simd->on, reason);
+	d->lane.self.train = train_engine_init(d->train_mem, d->train_mem_len, simd->on, reason);
 	daemon_note_simd(d, simd->on ? reason : simd->reason);
 }
 

@@ -31,7 +31,7 @@ struct daemon {
 	bool loop_ready, handles_ready, lane_ready, stopping;
 	bool leave_ports; /* they stay for the next lane (device.h, persist) */
 	struct lane lane;
-	void *train_mem; /* lane.train lives here */
+	void *train_mem; /* lane.self.train lives here */
 	size_t train_mem_len;
 	struct device *device;
 	struct udp *udp;

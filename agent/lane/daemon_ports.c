@@ -87,7 +87,7 @@ static const char *io_reason(void *ctx)
 static void run_port(struct daemon *d, struct port *port)
 {
 	for (int i = 0; i < BATCHES_PER_WAKEUP && !port->gone; i++) {
-		int n = egress_run_port(&d->lane, port);
+		int n = egress_run_port(&d->lane.self, port);
 
 		if (n == -ENODEV)
 			port->gone = true;
@@ -95,7 +95,7 @@ static void run_port(struct daemon *d, struct port *port)
 			d->ports_pending = true;
 			return;
 		}
-		if (n <= 0 || d->lane.out->drained)
+		if (n <= 0 || d->lane.self.out->drained)
 			return;
 	}
 }

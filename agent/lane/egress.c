@@ -19,56 +19,56 @@
 #include "pmtu.h"
 #include "port_walk.h"
 
-static int stage_read(struct lane *lane, struct out_batch *b);
-static void stage_check(struct lane *lane, struct out_batch *b);
-static void send_batch(struct lane *lane, struct out_batch *b);
-static void stage_find_peer(struct lane *lane, struct out_batch *b);
-static void stage_find_session(struct lane *lane, struct out_batch *b);
-static void stage_cut_and_seal(struct lane *lane, struct out_batch *b);
-static void stage_send(struct lane *lane, struct out_batch *b);
-static void stage_news(struct lane *lane, struct out_batch *b);
+static int stage_read(struct worker *w, struct out_batch *b);
+static void stage_check(struct worker *w, struct out_batch *b);
+static void send_batch(struct worker *w, struct out_batch *b);
+static void stage_find_peer(struct worker *w, struct out_batch *b);
+static void stage_find_session(struct worker *w, struct out_batch *b);
+static void stage_cut_and_seal(struct worker *w, struct out_batch *b);
+static void stage_send(struct worker *w, struct out_batch *b);
+static void stage_news(struct worker *w, struct out_batch *b);
 
-int egress_run(struct lane *lane)
+int egress_run(struct worker *w)
 {
-	struct out_batch *b = lane->out;
-	int n = stage_read(lane, b);
+	struct out_batch *b = w->out;
+	int n = stage_read(w, b);
 
 	if (n <= 0)
 		return n;
-	lane_refresh_clock(lane);
-	stage_check(lane, b);
-	send_batch(lane, b);
+	worker_refresh_clock(w);
+	stage_check(w, b);
+	send_batch(w, b);
 	return n;
 }
 
-int egress_run_port(struct lane *lane, struct port *port)
+int egress_run_port(struct worker *w, struct port *port)
 {
-	struct out_batch *b = lane->out;
+	struct out_batch *b = w->out;
 	unsigned n_datagrams = 0, n_made;
 
 	if (!port_has_frames(port)) {
-		int n = port_read(lane, port);
+		int n = port_read(w, port);
 
 		if (n <= 0)
 			return n;
 	}
-	lane_refresh_clock(lane);
-	while (n_datagrams < PORT_TURN_DATAGRAMS && (n_made = port_forward(lane, port, b))) {
-		send_batch(lane, b);
+	worker_refresh_clock(w);
+	while (n_datagrams < PORT_TURN_DATAGRAMS && (n_made = port_forward(w, port, b))) {
+		send_batch(w, b);
 		n_datagrams += n_made;
-		lane_refresh_clock(lane);
+		worker_refresh_clock(w);
 	}
 	return 1;
 }
 
 /* What both have in common: packets that may go out. */
-static void send_batch(struct lane *lane, struct out_batch *b)
+static void send_batch(struct worker *w, struct out_batch *b)
 {
-	stage_find_peer(lane, b);
-	stage_find_session(lane, b);
-	stage_cut_and_seal(lane, b);
-	stage_send(lane, b);
-	stage_news(lane, b);
+	stage_find_peer(w, b);
+	stage_find_session(w, b);
+	stage_cut_and_seal(w, b);
+	stage_send(w, b);
+	stage_news(w, b);
 }
 
 static void super_reset(struct super *s)
@@ -82,7 +82,7 @@ static void super_reset(struct super *s)
 }
 
 /* Everything that is there, up to a batch; never waits for more. */
-static int stage_read(struct lane *lane, struct out_batch *b)
+static int stage_read(struct worker *w, struct out_batch *b)
 {
 	uint32_t used = 0;
 	int err = 1;
@@ -93,27 +93,27 @@ static int stage_read(struct lane *lane, struct out_batch *b)
 
 		super_reset(s);
 		s->in.ip = b->read_arena + used + IO_HEADROOM;
-		err = lane->device.read(lane->device.ctx, &s->in);
+		err = w->device.read(w->device.ctx, &s->in);
 		if (err <= 0)
 			break;
 		used += IO_HEADROOM + ((s->in.len + 15) & ~15U);
 		b->n++;
-		lane->stats.device_bytes_in += s->in.len;
+		w->stats.device_bytes_in += s->in.len;
 	}
 	b->drained = err <= 0;
 	if (!b->n)
 		return err;
-	lane->stats.device_reads++;
-	lane->stats.device_packets_in += b->n;
+	w->stats.device_reads++;
+	w->stats.device_packets_in += b->n;
 	return (int)b->n;
 }
 
-static void stage_check(struct lane *lane, struct out_batch *b)
+static void stage_check(struct worker *w, struct out_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
 
-		if (!s->in.drop && !lane->up)
+		if (!s->in.drop && !w->lane->up)
 			s->in.drop = DROP_DEVICE_DOWN;
 		if (s->in.drop)
 			continue;
@@ -132,7 +132,7 @@ static void stage_check(struct lane *lane, struct out_batch *b)
  * return route through the device, so it passes rp_filter; behind NAT conntrack
  * rewrites it together with the quoted packet.
  */
-static void answer(struct lane *lane, const struct super *s, enum icmp_reason reason, uint32_t mtu)
+static void answer(struct worker *w, const struct super *s, enum icmp_reason reason, uint32_t mtu)
 {
 	static const struct vnet plain;
 	uint8_t buf[ICMP_ERROR_MAX_LEN];
@@ -140,15 +140,15 @@ static void answer(struct lane *lane, const struct super *s, enum icmp_reason re
 
 	iov.iov_len = icmp_error(s->in.ip, &s->view, reason, s->in.ip + s->view.dst_off, mtu, buf,
 				 sizeof(buf));
-	if (!iov.iov_len || !lane_icmp_allowed(lane))
+	if (!iov.iov_len || !lane_icmp_allowed(w->lane))
 		return;
-	if (!lane->device.write(lane->device.ctx, &plain, &iov, 1))
-		lane->stats.icmp_sent++;
+	if (!w->device.write(w->device.ctx, &plain, &iov, 1))
+		w->stats.icmp_sent++;
 }
 
 /* A route for the endpoint that leads into the lane itself would wrap a packet
  * again and again. Our own datagram is known by its ports and destination. */
-static bool is_own_datagram(const struct lane *lane, const struct super *s,
+static bool is_own_datagram(const struct worker *w, const struct super *s,
 			    const struct endpoint *ep)
 {
 	const struct ip_view *v = &s->view;
@@ -157,7 +157,7 @@ static bool is_own_datagram(const struct lane *lane, const struct super *s,
 					  : (const void *)&ep->dst.in6.sin6_addr;
 
 	if (v->proto != IP_PROTO_UDP || !v->has_l4 || v->l4_off + 4U > s->in.len ||
-	    be16_load(udp) != lane->listen_port)
+	    be16_load(udp) != w->lane->listen_port)
 		return false;
 	/* sin_port and sin6_port share their place. */
 	return ep->dst.family == (v->version == 4 ? AF_INET : AF_INET6) &&
@@ -165,7 +165,7 @@ static bool is_own_datagram(const struct lane *lane, const struct super *s,
 	       !memcmp(s->in.ip + v->dst_off, dst, v->addr_len);
 }
 
-static void stage_find_peer(struct lane *lane, struct out_batch *b)
+static void stage_find_peer(struct worker *w, struct out_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
@@ -173,45 +173,45 @@ static void stage_find_peer(struct lane *lane, struct out_batch *b)
 
 		if (!super_alive(s))
 			continue;
-		owner = allowedips_lookup(&lane->allowed, s->in.ip + s->view.dst_off,
+		owner = allowedips_lookup(&w->lane->allowed, s->in.ip + s->view.dst_off,
 					  s->view.addr_len);
 		if (!owner) {
 			s->in.drop = DROP_NO_PEER;
 			if (!s->is_frame)
-				answer(lane, s, ICMP_NO_PEER, 0);
+				answer(w, s, ICMP_NO_PEER, 0);
 			continue;
 		}
 		s->peer = peer_of_owner(owner);
 		if (s->peer->endpoint.dst.family == AF_UNSPEC) {
 			s->in.drop = DROP_NO_ENDPOINT;
 			if (!s->is_frame)
-				answer(lane, s, ICMP_NO_ENDPOINT, 0);
-		} else if (is_own_datagram(lane, s, &s->peer->endpoint)) {
+				answer(w, s, ICMP_NO_ENDPOINT, 0);
+		} else if (is_own_datagram(w, s, &s->peer->endpoint)) {
 			s->in.drop = DROP_LOOP;
 		}
 	}
 }
 
-static void wait_for_session(struct lane *lane, struct super *s)
+static void wait_for_session(struct worker *w, struct super *s)
 {
-	peer_stage(lane, s->peer, s);
+	peer_stage(w->lane, s->peer, s);
 	s->taken = true;
-	handshake_initiate(lane, s->peer, false);
+	handshake_initiate(w->lane, s->peer, false);
 }
 
-static void stage_find_session(struct lane *lane, struct out_batch *b)
+static void stage_find_session(struct worker *w, struct out_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
 
 		if (!super_alive(s))
 			continue;
-		if (!keypair_can_send(s->peer->slots.current, lane->now_ns)) {
-			wait_for_session(lane, s);
+		if (!keypair_can_send(s->peer->slots.current, w->now_ns)) {
+			wait_for_session(w, s);
 			continue;
 		}
 		s->keypair = s->peer->slots.current;
-		pmtu_check_path(lane, s->peer);
+		pmtu_check_path(w->lane, s->peer);
 	}
 }
 
@@ -250,22 +250,22 @@ static void open_flow(struct out_batch *b, struct peer *peer, uint8_t tos)
 		b->flow[b->n_flows++] = (struct out_flow){.peer = peer, .tos = tos};
 }
 
-static uint8_t outer_tos(const struct lane *lane, const struct super *s)
+static uint8_t outer_tos(const struct worker *w, const struct super *s)
 {
-	return s->in.len && lane->offload.ecn ? ecn_encap(ip_ecn(&s->view)) : 0;
+	return s->in.len && w->lane->offload.ecn ? ecn_encap(ip_ecn(&s->view)) : 0;
 }
 
 /* One train: as many segments as there is room for. False: the session cannot
  * number them. */
-static bool cut_train(struct lane *lane, struct out_batch *b, struct super *s, struct gso *gso)
+static bool cut_train(struct worker *w, struct out_batch *b, struct super *s, struct gso *gso)
 {
-	const uint32_t mtu = pmtu_inner(lane, s->peer);
+	const uint32_t mtu = pmtu_inner(w->lane, s->peer);
 	const uint32_t used_before = b->cut_used, flows_before = b->n_flows;
 	const unsigned first_car = b->n_datagrams;
 	unsigned n = 0;
 	uint64_t first;
 
-	open_flow(b, s->peer, outer_tos(lane, s));
+	open_flow(b, s->peer, outer_tos(w, s));
 	while (gso->next < gso->n_segments && has_room(b, gso_segment_len(gso, gso->next))) {
 		cut_one(b, gso, mtu);
 		n++;
@@ -279,13 +279,13 @@ static bool cut_train(struct lane *lane, struct out_batch *b, struct super *s, s
 		b->n_flows = flows_before;
 		return false;
 	}
-	train_seal(lane->train, s->keypair, first, &b->car[first_car], n);
-	lane->stats.trains_sealed++;
+	train_seal(w->train, s->keypair, first, &b->car[first_car], n);
+	w->stats.trains_sealed++;
 	s->n_sent += n;
 	return true;
 }
 
-static bool begin_cut(struct lane *lane, struct super *s, struct gso *gso)
+static bool begin_cut(struct worker *w, struct super *s, struct gso *gso)
 {
 	static const struct vnet plain;
 	uint32_t mtu;
@@ -294,9 +294,9 @@ static bool begin_cut(struct lane *lane, struct super *s, struct gso *gso)
 		*gso = (struct gso){.pkt = s->in.ip, .n_segments = 1, .vnet = plain};
 		return true;
 	}
-	if (pmtu_exceeded(lane, s, &mtu)) {
+	if (pmtu_exceeded(w, s, &mtu)) {
 		if (!s->is_frame) /* else told already */
-			answer(lane, s, ICMP_PACKET_TOO_BIG, mtu);
+			answer(w, s, ICMP_PACKET_TOO_BIG, mtu);
 		s->in.drop = DROP_TOO_BIG;
 		return false;
 	}
@@ -307,7 +307,7 @@ static bool begin_cut(struct lane *lane, struct super *s, struct gso *gso)
 	return true;
 }
 
-static void stage_cut_and_seal(struct lane *lane, struct out_batch *b)
+static void stage_cut_and_seal(struct worker *w, struct out_batch *b)
 {
 	b->cut_used = b->n_datagrams = b->n_flows = 0;
 
@@ -315,13 +315,13 @@ static void stage_cut_and_seal(struct lane *lane, struct out_batch *b)
 		struct super *s = &b->super[i];
 		struct gso gso;
 
-		if (!super_alive(s) || !begin_cut(lane, s, &gso))
+		if (!super_alive(s) || !begin_cut(w, s, &gso))
 			continue;
 		while (gso.next < gso.n_segments) {
 			if (!has_room(b, gso_segment_len(&gso, gso.next)))
-				stage_send(lane, b);
-			if (!cut_train(lane, b, s, &gso)) {
-				wait_for_session(lane, s);
+				stage_send(w, b);
+			if (!cut_train(w, b, s, &gso)) {
+				wait_for_session(w, s);
 				break;
 			}
 		}
@@ -329,11 +329,11 @@ static void stage_cut_and_seal(struct lane *lane, struct out_batch *b)
 }
 
 /* What the kernel would have to fragment must go singly. */
-static unsigned max_segments(const struct lane *lane, const struct peer *peer, uint32_t len)
+static unsigned max_segments(const struct worker *w, const struct peer *peer, uint32_t len)
 {
-	if (peer->single_sends || len > pmtu_inner(lane, peer) + MESSAGE_DATA_OVERHEAD)
+	if (peer->single_sends || len > pmtu_inner(w->lane, peer) + MESSAGE_DATA_OVERHEAD)
 		return 1;
-	return lane->offload.udp_segments;
+	return w->lane->offload.udp_segments;
 }
 
 /* Bytes of a run that went out; which of its datagrams did not is not known, but
@@ -344,25 +344,25 @@ static uint32_t sent_len(const struct udp_run *run)
 }
 
 /* What became of the runs: counters, and what the kernel taught us. */
-static void after_send(struct lane *lane, struct out_batch *b, unsigned n_runs,
+static void after_send(struct worker *w, struct out_batch *b, unsigned n_runs,
 		       const unsigned *run_flow)
 {
 	for (unsigned i = 0; i < n_runs; i++) {
 		struct udp_run *run = &b->run[i];
 		struct peer *peer = b->flow[run_flow[i]].peer;
 
-		lane->stats.udp_runs_out++;
-		lane->stats.udp_datagrams_out += run->n - run->n_dropped;
-		lane->stats.drop[run->drop] += run->n_dropped;
+		w->stats.udp_runs_out++;
+		w->stats.udp_datagrams_out += run->n - run->n_dropped;
+		w->stats.drop[run->drop] += run->n_dropped;
 		peer->tx_bytes += sent_len(run);
 		if (run->source_lost)
 			peer->endpoint.has_source = false;
 		if (run->refused)
-			pmtu_run_refused(lane, peer, run->seg_len, run->refused);
+			pmtu_run_refused(w->lane, peer, run->seg_len, run->refused);
 	}
 }
 
-static void stage_send(struct lane *lane, struct out_batch *b)
+static void stage_send(struct worker *w, struct out_batch *b)
 {
 	unsigned run_flow[RUNS_MAX], n_runs = 0;
 	const uint8_t *data = b->cut_arena;
@@ -372,8 +372,8 @@ static void stage_send(struct lane *lane, struct out_batch *b)
 		struct udp_run *run = &b->run[n_runs];
 
 		n = udpseg_run(&b->item[i], b->n_datagrams - i,
-			       max_segments(lane, flow->peer, b->item[i].len),
-			       lane->offload.udp_never_equal);
+			       max_segments(w, flow->peer, b->item[i].len),
+			       w->lane->offload.udp_never_equal);
 		*run = (struct udp_run){
 			.data = data,
 			.seg_len = (uint16_t)b->item[i].len,
@@ -385,14 +385,14 @@ static void stage_send(struct lane *lane, struct out_batch *b)
 		data += run->len;
 		run_flow[n_runs++] = b->item[i].flow;
 		if (n_runs == RUNS_MAX) {
-			lane->udp.send(lane->udp.ctx, b->run, n_runs);
-			after_send(lane, b, n_runs, run_flow);
+			w->udp.send(w->udp.ctx, b->run, n_runs);
+			after_send(w, b, n_runs, run_flow);
 			n_runs = 0;
 		}
 	}
 	if (n_runs) {
-		lane->udp.send(lane->udp.ctx, b->run, n_runs);
-		after_send(lane, b, n_runs, run_flow);
+		w->udp.send(w->udp.ctx, b->run, n_runs);
+		after_send(w, b, n_runs, run_flow);
 	}
 	b->cut_used = b->n_datagrams = b->n_flows = 0;
 }
@@ -400,23 +400,23 @@ static void stage_send(struct lane *lane, struct out_batch *b)
 /* Once per packet of the host: what was sent starts and stops timers and may ask
  * for a new session. A datagram the kernel refused counts as sent: it may as well
  * have been lost on the way, and the timers are there for that. */
-static void stage_news(struct lane *lane, struct out_batch *b)
+static void stage_news(struct worker *w, struct out_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
 		struct peer *peer = s->peer;
 
 		if (s->in.drop)
-			lane->stats.drop[s->in.drop]++;
+			w->stats.drop[s->in.drop]++;
 		if (!s->n_sent)
 			continue;
-		timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+		timers_any_authenticated_packet_traversal(&peer->timers, w->now_ns);
 		timers_any_authenticated_packet_sent(&peer->timers);
 		if (s->in.len)
-			timers_data_sent(&peer->timers, lane->now_ns, lane_jitter(lane));
-		if (keypair_wants_rekey_on_send(s->keypair, lane->now_ns))
-			handshake_initiate(lane, peer, false);
-		peer_reschedule(lane, peer);
+			timers_data_sent(&peer->timers, w->now_ns, lane_jitter(w->lane));
+		if (keypair_wants_rekey_on_send(s->keypair, w->now_ns))
+			handshake_initiate(w->lane, peer, false);
+		peer_reschedule(w->lane, peer);
 	}
 }
 
@@ -455,20 +455,21 @@ static void free_taken(struct staged_list *taken)
 
 void egress_send_staged(struct lane *lane, struct peer *peer)
 {
-	struct out_batch *b = lane->out;
+	struct worker *w = &lane->self;
+	struct out_batch *b = w->out;
 
 	while (peer->n_staged) {
 		struct staged_list taken = STAILQ_HEAD_INITIALIZER(taken);
 
-		if (!keypair_can_send(peer->slots.current, lane->now_ns)) {
+		if (!keypair_can_send(peer->slots.current, w->now_ns)) {
 			handshake_initiate(lane, peer, false);
 			return;
 		}
 		unstage(b, peer, &taken);
-		stage_find_session(lane, b);
-		stage_cut_and_seal(lane, b);
-		stage_send(lane, b);
-		stage_news(lane, b);
+		stage_find_session(w, b);
+		stage_cut_and_seal(w, b);
+		stage_send(w, b);
+		stage_news(w, b);
 		free_taken(&taken);
 	}
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way out: device -> network. Stages in order in egress.c. Lane's thread. */
+/* The way out: device -> network. Stages in order in egress.c. The worker's thread, or the
+ * lane's. */
 #ifndef SEALANE_LANE_EGRESS_H
 #define SEALANE_LANE_EGRESS_H
 
 struct lane;
 struct peer;
 struct port;
+struct worker;
 
 /* One batch from the device to the network. Returns the number of packets read,
  * 0 when there were none, -EBADFD when the device is gone. */
-int egress_run(struct lane *lane);
+int egress_run(struct worker *w);
 
 /* The same from one VXLAN port, a turn of PORT_TURN_DATAGRAMS: 1, or 0 when there was
  * nothing, -ENODEV when its device is gone. What a turn has no room for waits for the
  * next one: port_has_frames() (port_walk.h). */
-int egress_run_port(struct lane *lane, struct port *port);
+int egress_run_port(struct worker *w, struct port *port);
 
 /* The peer has a session (or needs one): sends what waits, or asks for a
  * handshake. */

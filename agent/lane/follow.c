@@ -32,16 +32,16 @@ static void apply_limits(struct daemon *d, const struct link_info *link)
 	if (link->gso_ipv4_max_size && link->gso_ipv4_max_size < max_size)
 		max_size = link->gso_ipv4_max_size;
 	lane_set_gso_limits(&d->lane, max_size, link->gso_max_segs);
-	d->limits_read_ns = d->lane.now_ns;
+	d->limits_read_ns = d->lane.self.now_ns;
 }
 
 void follow_limits(struct daemon *d)
 {
 	struct link_info link;
 
-	if (d->lane.now_ns - d->limits_read_ns < LIMITS_PERIOD_NS)
+	if (d->lane.self.now_ns - d->limits_read_ns < LIMITS_PERIOD_NS)
 		return;
-	d->limits_read_ns = d->lane.now_ns;
+	d->limits_read_ns = d->lane.self.now_ns;
 	if (!device_refind(d->device, d->device_nl ? d->device_nl : d->nl, &link))
 		apply_limits(d, &link);
 }

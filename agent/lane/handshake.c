@@ -66,21 +66,21 @@ static bool send_message(struct lane *lane, const struct endpoint *to, const voi
 
 	if (to->dst.family == AF_UNSPEC)
 		return false;
-	lane->udp.send(lane->udp.ctx, &run, 1);
+	lane->self.udp.send(lane->self.udp.ctx, &run, 1);
 	if (run.n_dropped) {
-		lane->stats.drop[run.drop]++;
+		lane->self.stats.drop[run.drop]++;
 		return false;
 	}
-	lane->stats.udp_runs_out++;
-	lane->stats.udp_datagrams_out++;
+	lane->self.stats.udp_runs_out++;
+	lane->self.stats.udp_datagrams_out++;
 	return true;
 }
 
 /* A handshake message to @peer: macs, send, account. */
 static void send_handshake(struct lane *lane, struct peer *peer, void *msg, size_t len)
 {
-	cookie_add_macs(&peer->cookie, lane->now_ns, msg, len);
-	timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+	cookie_add_macs(&peer->cookie, lane->self.now_ns, msg, len);
+	timers_any_authenticated_packet_traversal(&peer->timers, lane->self.now_ns);
 	timers_any_authenticated_packet_sent(&peer->timers);
 	if (send_message(lane, &peer->endpoint, msg, len))
 		peer->tx_bytes += len;
@@ -98,7 +98,7 @@ void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
 		timers_new_attempt(&peer->timers);
 	if (!lane->up)
 		return;
-	if (!timers_may_initiate(&peer->timers, lane->now_ns)) {
+	if (!timers_may_initiate(&peer->timers, lane->self.now_ns)) {
 		/* We answered the peer just now. If that answer is lost, this
 		 * retry is all there is, so it must not end here. */
 		if (retry)
@@ -108,7 +108,7 @@ void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
 	if (peer->endpoint.dst.family == AF_UNSPEC || !lane->local.has_identity) {
 		/* Nothing can be sent, but a persistent keepalive must come
 		 * round again: an endpoint or a key may have appeared. */
-		timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+		timers_any_authenticated_packet_traversal(&peer->timers, lane->self.now_ns);
 		peer_reschedule(lane, peer);
 		return;
 	}
@@ -129,8 +129,8 @@ void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
 		return;
 	}
 	send_handshake(lane, peer, &msg, sizeof(msg));
-	timers_handshake_initiated(&peer->timers, lane->now_ns, lane_jitter(lane));
-	lane->stats.handshakes_begun++;
+	timers_handshake_initiated(&peer->timers, lane->self.now_ns, lane_jitter(lane));
+	lane->self.stats.handshakes_begun++;
 	peer_reschedule(lane, peer);
 }
 
@@ -157,7 +157,7 @@ static bool begin_session(struct lane *lane, struct peer *peer, struct noise_han
 
 	if (!kp)
 		return false;
-	if (!noise_begin_session(hs, kp, lane->now_ns)) {
+	if (!noise_begin_session(hs, kp, lane->self.now_ns)) {
 		free(kp);
 		return false;
 	}
@@ -166,8 +166,8 @@ static bool begin_session(struct lane *lane, struct peer *peer, struct noise_han
 	dropped = keypair_slots_add(&peer->slots, kp);
 	for (unsigned i = 0; i < dropped.n; i++)
 		peer_drop_keypair(lane, dropped.kp[i]);
-	timers_session_derived(&peer->timers, lane->now_ns);
-	lane->stats.handshakes_done++;
+	timers_session_derived(&peer->timers, lane->self.now_ns);
+	lane->self.stats.handshakes_done++;
 	return true;
 }
 
@@ -176,7 +176,7 @@ static void authenticated(struct lane *lane, struct peer *peer, const struct han
 	peer_roam(peer, &item->from);
 	peer->rx_bytes += item->len;
 	timers_any_authenticated_packet_received(&peer->timers);
-	timers_any_authenticated_packet_traversal(&peer->timers, lane->now_ns);
+	timers_any_authenticated_packet_traversal(&peer->timers, lane->self.now_ns);
 }
 
 static void send_response(struct lane *lane, struct peer *peer, struct noise_handshake *hs)
@@ -196,7 +196,7 @@ static void send_response(struct lane *lane, struct peer *peer, struct noise_han
 		return;
 	}
 	send_handshake(lane, peer, &msg, sizeof(msg));
-	timers_response_sent(&peer->timers, lane->now_ns);
+	timers_response_sent(&peer->timers, lane->self.now_ns);
 }
 
 static enum drop drop_of(enum noise_verdict verdict)
@@ -230,7 +230,7 @@ static enum drop on_initiation(struct lane *lane, const struct handshake_item *i
 	/* On a copy, so that our own initiation in flight goes on: when two cross,
 	 * both get their response and there is a session after one round trip. */
 	answering = peer->handshake;
-	verdict = noise_accept_initiation(&answering, &lane->local, msg, &in, lane->now_ns);
+	verdict = noise_accept_initiation(&answering, &lane->local, msg, &in, lane->self.now_ns);
 	if (verdict == NOISE_OK) {
 		noise_handshake_take_stamp(&peer->handshake, &answering);
 		authenticated(lane, peer, item);
@@ -273,15 +273,15 @@ static enum drop on_cookie_reply(struct lane *lane, const struct handshake_item 
 	entry = indextab_find(&lane->index, le32_load(msg->receiver_index_le32));
 	if (!entry)
 		return DROP_UNKNOWN_INDEX;
-	return cookie_consume_reply(&entry->peer->cookie, lane->now_ns, msg) ? DROP_NONE
-									     : DROP_BAD_COOKIE;
+	return cookie_consume_reply(&entry->peer->cookie, lane->self.now_ns, msg) ? DROP_NONE
+										  : DROP_BAD_COOKIE;
 }
 
 static bool under_load(struct lane *lane)
 {
 	if (lane->handshakes.n >= HANDSHAKE_QUEUE_LOADED)
-		lane->loaded_until_ns = lane->now_ns + NSEC_PER_SEC;
-	return lane->now_ns < lane->loaded_until_ns;
+		lane->loaded_until_ns = lane->self.now_ns + NSEC_PER_SEC;
+	return lane->self.now_ns < lane->loaded_until_ns;
 }
 
 static void send_cookie_reply(struct lane *lane, const struct handshake_item *item,
@@ -292,11 +292,11 @@ static void send_cookie_reply(struct lane *lane, const struct handshake_item *it
 
 	lane->env->random(lane->env->ctx, nonce, sizeof(nonce));
 	lane->env->random(lane->env->ctx, secret, sizeof(secret));
-	cookie_make_reply(&lane->cookie_checker, lane->now_ns, item->msg, item->len, src, src_len,
-			  nonce, secret, &reply);
+	cookie_make_reply(&lane->cookie_checker, lane->self.now_ns, item->msg, item->len, src,
+			  src_len, nonce, secret, &reply);
 	sodium_memzero(secret, sizeof(secret));
 	if (send_message(lane, &item->from, &reply, sizeof(reply)))
-		lane->stats.cookies_sent++;
+		lane->self.stats.cookies_sent++;
 }
 
 /* Under load only whoever proves to own his address may make us work. */
@@ -308,12 +308,12 @@ static enum drop check_load(struct lane *lane, const struct handshake_item *item
 	if (!loaded || item->type == MESSAGE_COOKIE_REPLY)
 		return DROP_NONE;
 	src_len = endpoint_cookie_bytes(&item->from, src);
-	if (!cookie_check_mac2(&lane->cookie_checker, lane->now_ns, item->msg, item->len, src,
+	if (!cookie_check_mac2(&lane->cookie_checker, lane->self.now_ns, item->msg, item->len, src,
 			       src_len)) {
 		send_cookie_reply(lane, item, src, src_len);
 		return DROP_NEED_COOKIE;
 	}
-	if (!ratelimiter_allow(lane->ratelimiter, lane->now_ns,
+	if (!ratelimiter_allow(lane->ratelimiter, lane->self.now_ns,
 			       item->from.dst.family == AF_INET ? 4 : 6, src))
 		return DROP_RATE_LIMIT;
 	return DROP_NONE;
@@ -350,7 +350,7 @@ bool handshake_run(struct lane *lane, unsigned budget)
 		const struct handshake_item *item = &q->items[q->head];
 		bool loaded = under_load(lane);
 
-		lane->stats.drop[handle(lane, item, loaded)]++;
+		lane->self.stats.drop[handle(lane, item, loaded)]++;
 		q->head = (q->head + 1) % HANDSHAKE_QUEUE_LEN;
 		q->n--;
 	}

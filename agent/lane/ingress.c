@@ -21,44 +21,44 @@
 
 static void stage_unbundle(struct in_batch *b, unsigned n_messages);
 static void stage_classify(struct in_batch *b);
-static void stage_handshakes(struct lane *lane, struct in_batch *b);
-static void stage_find_session(struct lane *lane, struct in_batch *b);
-static void stage_open(struct lane *lane, struct in_batch *b);
+static void stage_handshakes(struct worker *w, struct in_batch *b);
+static void stage_find_session(struct worker *w, struct in_batch *b);
+static void stage_open(struct worker *w, struct in_batch *b);
 static void stage_replay(struct in_batch *b);
-static void stage_news(struct lane *lane, struct in_batch *b);
+static void stage_news(struct worker *w, struct in_batch *b);
 
-static void stage_inner(struct lane *lane, struct in_batch *b);
-static void stage_deliver_ports(struct lane *lane, struct in_batch *b);
-static void stage_deliver(struct lane *lane, struct in_batch *b);
-static void stage_count(struct lane *lane, struct in_batch *b);
+static void stage_inner(struct worker *w, struct in_batch *b);
+static void stage_deliver_ports(struct worker *w, struct in_batch *b);
+static void stage_deliver(struct worker *w, struct in_batch *b);
+static void stage_count(struct worker *w, struct in_batch *b);
 
-int ingress_run(struct lane *lane, int family)
+int ingress_run(struct worker *w, int family)
 {
-	struct in_batch *b = lane->in;
-	int n = lane->udp.receive(lane->udp.ctx, family, b->message, MESSAGES_MAX);
+	struct in_batch *b = w->in;
+	int n = w->udp.receive(w->udp.ctx, family, b->message, MESSAGES_MAX);
 
 	if (n <= 0)
 		return 0;
-	lane_refresh_clock(lane);
+	worker_refresh_clock(w);
 	stage_unbundle(b, (unsigned)n);
-	lane->stats.udp_reads++;
-	lane->stats.udp_messages_in += (unsigned)n;
-	lane->stats.udp_datagrams_in += b->n;
+	w->stats.udp_reads++;
+	w->stats.udp_messages_in += (unsigned)n;
+	w->stats.udp_datagrams_in += b->n;
 
 	stage_classify(b);
-	stage_handshakes(lane, b);
-	stage_find_session(lane, b);
-	stage_open(lane, b);
+	stage_handshakes(w, b);
+	stage_find_session(w, b);
+	stage_open(w, b);
 	stage_replay(b);
-	stage_news(lane, b);
-	stage_inner(lane, b);
-	stage_deliver_ports(lane, b);
-	stage_deliver(lane, b);
-	stage_count(lane, b);
+	stage_news(w, b);
+	stage_inner(w, b);
+	stage_deliver_ports(w, b);
+	stage_deliver(w, b);
+	stage_count(w, b);
 
 	/* Only now does no packet of the batch name them any more. */
 	for (unsigned i = 0; i < b->n_retired; i++)
-		peer_drop_keypair(lane, b->retired[i]);
+		peer_drop_keypair(w->lane, b->retired[i]);
 	return n;
 }
 
@@ -99,19 +99,19 @@ static void stage_classify(struct in_batch *b)
 	}
 }
 
-static void stage_handshakes(struct lane *lane, struct in_batch *b)
+static void stage_handshakes(struct worker *w, struct in_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++) {
 		struct in_packet *p = &b->pkt[i];
 
 		if (!in_packet_alive(p) || p->type == MESSAGE_DATA)
 			continue;
-		p->drop = handshake_enqueue(lane, p->type, p->msg, p->len, &p->from->from);
+		p->drop = handshake_enqueue(w->lane, p->type, p->msg, p->len, &p->from->from);
 		p->taken = true;
 	}
 }
 
-static void stage_find_session(struct lane *lane, struct in_batch *b)
+static void stage_find_session(struct worker *w, struct in_batch *b)
 {
 	const struct indextab_entry *entry = NULL;
 	uint32_t last = 0;
@@ -125,11 +125,11 @@ static void stage_find_session(struct lane *lane, struct in_batch *b)
 			continue;
 		index = le32_load(msg->receiver_index_le32);
 		if (index != last || !entry)
-			entry = indextab_find(&lane->index, index);
+			entry = indextab_find(&w->lane->index, index);
 		last = index;
 		if (!entry || !entry->keypair) {
 			p->drop = DROP_UNKNOWN_INDEX;
-		} else if (!keypair_can_receive(entry->keypair, lane->now_ns)) {
+		} else if (!keypair_can_receive(entry->keypair, w->now_ns)) {
 			p->drop = DROP_KEY_EXPIRED;
 		} else {
 			p->peer = entry->peer;
@@ -139,7 +139,7 @@ static void stage_find_session(struct lane *lane, struct in_batch *b)
 	}
 }
 
-static void open_train(struct lane *lane, struct in_batch *b, unsigned begin, unsigned end)
+static void open_train(struct worker *w, struct in_batch *b, unsigned begin, unsigned end)
 {
 	unsigned n = end - begin;
 
@@ -149,14 +149,14 @@ static void open_train(struct lane *lane, struct in_batch *b, unsigned begin, un
 			.text_len = b->pkt[begin + i].len - MESSAGE_DATA_OVERHEAD,
 			.counter = b->pkt[begin + i].counter,
 		};
-	train_open(lane->train, b->pkt[begin].keypair, b->car, n);
+	train_open(w->train, b->pkt[begin].keypair, b->car, n);
 	for (unsigned i = 0; i < n; i++) {
 		if (!b->car[i].ok)
 			b->pkt[begin + i].drop = DROP_AUTH;
 	}
 }
 
-static void stage_open(struct lane *lane, struct in_batch *b)
+static void stage_open(struct worker *w, struct in_batch *b)
 {
 	for (unsigned i = 0, end; i < b->n; i = end) {
 		end = i + 1;
@@ -165,7 +165,7 @@ static void stage_open(struct lane *lane, struct in_batch *b)
 		while (end < b->n && in_packet_alive(&b->pkt[end]) &&
 		       b->pkt[end].keypair == b->pkt[i].keypair)
 			end++;
-		open_train(lane, b, i, end);
+		open_train(w, b, i, end);
 	}
 }
 
@@ -180,7 +180,7 @@ static void stage_replay(struct in_batch *b)
 }
 
 /* First data under `next`: the initiator has the session too. */
-static void confirm_session(struct lane *lane, struct in_batch *b, struct in_packet *p)
+static void confirm_session(struct worker *w, struct in_batch *b, struct in_packet *p)
 {
 	struct keypair_dropped dropped = {.n = 0};
 
@@ -189,34 +189,34 @@ static void confirm_session(struct lane *lane, struct in_batch *b, struct in_pac
 	for (unsigned i = 0; i < dropped.n; i++)
 		b->retired[b->n_retired++] = dropped.kp[i];
 	timers_handshake_complete(&p->peer->timers);
-	peer_note_handshake(lane, p->peer);
-	egress_send_staged(lane, p->peer);
+	peer_note_handshake(w->lane, p->peer);
+	egress_send_staged(w->lane, p->peer);
 }
 
 /* One last handshake while the session we initiated can still be used. */
-static void keep_key_fresh(struct lane *lane, struct peer *peer)
+static void keep_key_fresh(struct worker *w, struct peer *peer)
 {
 	if (!peer->slots.current || peer->timers.sent_lastminute_handshake ||
-	    !keypair_wants_rekey_on_receive(peer->slots.current, lane->now_ns))
+	    !keypair_wants_rekey_on_receive(peer->slots.current, w->now_ns))
 		return;
 	peer->timers.sent_lastminute_handshake = true;
-	handshake_initiate(lane, peer, false);
+	handshake_initiate(w->lane, peer, false);
 }
 
 /* What a run of packets of one session, all of one message, tells of its peer. */
-static void peer_news(struct lane *lane, struct in_batch *b, struct in_packet *p, bool data)
+static void peer_news(struct worker *w, struct in_batch *b, struct in_packet *p, bool data)
 {
 	peer_roam(p->peer, &p->from->from);
-	confirm_session(lane, b, p);
-	keep_key_fresh(lane, p->peer);
+	confirm_session(w, b, p);
+	keep_key_fresh(w, p->peer);
 	timers_any_authenticated_packet_received(&p->peer->timers);
-	timers_any_authenticated_packet_traversal(&p->peer->timers, lane->now_ns);
+	timers_any_authenticated_packet_traversal(&p->peer->timers, w->now_ns);
 	if (data)
-		timers_data_received(&p->peer->timers, lane->now_ns);
-	peer_reschedule(lane, p->peer);
+		timers_data_received(&p->peer->timers, w->now_ns);
+	peer_reschedule(w->lane, p->peer);
 }
 
-static void stage_news(struct lane *lane, struct in_batch *b)
+static void stage_news(struct worker *w, struct in_batch *b)
 {
 	for (unsigned i = 0, end; i < b->n; i = end) {
 		struct in_packet *first = &b->pkt[i];
@@ -233,12 +233,12 @@ static void stage_news(struct lane *lane, struct in_batch *b)
 
 			data |= p->len > MESSAGE_DATA_OVERHEAD;
 		}
-		peer_news(lane, b, first, data);
+		peer_news(w, b, first, data);
 	}
 }
 
 /* Outer congestion marks go inside (offload/ecn.h). */
-static void fold_ecn(struct lane *lane, uint8_t outer_tos, struct gro_packet *inner)
+static void fold_ecn(struct worker *w, uint8_t outer_tos, struct gro_packet *inner)
 {
 	switch (ecn_decap(outer_tos & 3, ip_ecn(&inner->view))) {
 	case ECN_MARK_CE:
@@ -248,7 +248,7 @@ static void fold_ecn(struct lane *lane, uint8_t outer_tos, struct gro_packet *in
 		ip_set_ecn(inner->ip, &inner->view, ECN_ECT1);
 		break;
 	case ECN_KEEP_BROKEN:
-		lane->stats.ecn_broken++;
+		w->stats.ecn_broken++;
 		break;
 	case ECN_KEEP:
 		break;
@@ -260,60 +260,60 @@ static void fold_ecn(struct lane *lane, uint8_t outer_tos, struct gro_packet *in
  * its bytes will change (offload/policy.h); one to a tunnel end that the device
  * takes as a tunnel superpacket keeps its zero and needs no asking.
  */
-static bool zero_csum_allowed(struct lane *lane, const struct gro_packet *p)
+static bool zero_csum_allowed(struct worker *w, const struct gro_packet *p)
 {
 	const struct ip_view *v = &p->view;
 
-	if (lane->offload.gro.zero_csum == GRO_ZERO_CSUM_NEVER)
+	if (w->lane->offload.gro.zero_csum == GRO_ZERO_CSUM_NEVER)
 		return false;
-	if (lane->offload.zero_csum_forwarded)
+	if (w->lane->offload.zero_csum_forwarded)
 		return true;
 	return v->version == 4 && v->has_l4 && v->proto == IP_PROTO_UDP &&
 	       v->l4_off + 8U <= p->len && !be16_load(p->ip + v->l4_off + 6) &&
-	       localdst_ends_here(lane, p->ip + v->dst_off);
+	       localdst_ends_here(w, p->ip + v->dst_off);
 }
 
 /* The IP packet inside; trims the padding. May its source come from this peer? */
-static enum drop take_inner(struct lane *lane, const struct in_packet *p, struct gro_packet *ret)
+static enum drop take_inner(struct worker *w, const struct in_packet *p, struct gro_packet *ret)
 {
 	uint8_t *ip = p->msg + MESSAGE_DATA_HEADER_SIZE;
 	struct ip_view view;
 
 	if (!ip_parse(ip, p->len - MESSAGE_DATA_OVERHEAD, &view))
 		return DROP_BAD_INNER;
-	if (allowedips_lookup(&lane->allowed, ip + view.src_off, view.addr_len) !=
+	if (allowedips_lookup(&w->lane->allowed, ip + view.src_off, view.addr_len) !=
 	    &p->peer->allowed)
 		return DROP_SPOOFED;
 	ret->ip = ip;
 	ret->len = view.total_len;
 	ret->l2_len = 0;
 	ret->view = view;
-	ret->zero_csum_allowed = zero_csum_allowed(lane, ret);
-	if (lane->offload.ecn)
-		fold_ecn(lane, p->from->tos, ret);
+	ret->zero_csum_allowed = zero_csum_allowed(w, ret);
+	if (w->lane->offload.ecn)
+		fold_ecn(w, p->from->tos, ret);
 	return DROP_NONE;
 }
 
 /* Is it one of our ports' VXLAN? Then what is inside takes its place. */
-static enum drop decapsulate(struct lane *lane, struct in_batch *b, uint32_t i)
+static enum drop decapsulate(struct worker *w, struct in_batch *b, uint32_t i)
 {
 	struct gro_packet *inner = &b->inner[i];
 	uint32_t frame_off;
 	struct port *port;
 
 	b->port[i] = NULL;
-	if (!lane->ports.n)
+	if (!w->lane->ports.n)
 		return DROP_NONE;
-	if (port_is_fragment(lane, inner->ip, &inner->view))
+	if (port_is_fragment(w->lane, inner->ip, &inner->view))
 		return DROP_PORT_FRAGMENT;
-	port = port_match(lane, inner->ip, &inner->view, &frame_off);
+	port = port_match(w->lane, inner->ip, &inner->view, &frame_off);
 	if (!port)
 		return DROP_NONE;
 	b->port[i] = port;
-	return port_take(lane, port, frame_off, inner, &b->frame[i]);
+	return port_take(w, port, frame_off, inner, &b->frame[i]);
 }
 
-static void stage_inner(struct lane *lane, struct in_batch *b)
+static void stage_inner(struct worker *w, struct in_batch *b)
 {
 	b->n_inner = b->n_port_packets = 0;
 	for (unsigned i = 0; i < b->n; i++) {
@@ -322,11 +322,11 @@ static void stage_inner(struct lane *lane, struct in_batch *b)
 		if (!in_packet_alive(p))
 			continue;
 		if (p->len == MESSAGE_DATA_OVERHEAD) {
-			lane->stats.keepalives_in++;
+			w->stats.keepalives_in++;
 		} else {
-			p->drop = take_inner(lane, p, &b->inner[b->n_inner]);
+			p->drop = take_inner(w, p, &b->inner[b->n_inner]);
 			if (!p->drop)
-				p->drop = decapsulate(lane, b, b->n_inner);
+				p->drop = decapsulate(w, b, b->n_inner);
 			if (p->drop)
 				continue;
 			if (b->port[b->n_inner]) {
@@ -368,21 +368,21 @@ static enum drop write_error(int err)
 	}
 }
 
-static void write_plain(struct lane *lane, const struct iovec *iov)
+static void write_plain(struct worker *w, const struct iovec *iov)
 {
 	static const struct vnet plain;
-	int err = lane->device.write(lane->device.ctx, &plain, iov, 1);
+	int err = w->device.write(w->device.ctx, &plain, iov, 1);
 
 	if (err) {
-		lane->stats.drop[write_error(err)]++;
+		w->stats.drop[write_error(err)]++;
 		return;
 	}
-	lane->stats.device_packets_out++;
-	lane->stats.device_bytes_out += iov->iov_len;
+	w->stats.device_packets_out++;
+	w->stats.device_bytes_out += iov->iov_len;
 }
 
 /* The kernel refused a merged packet: cut it again, deliver piece by piece. */
-static void write_singly(struct lane *lane, struct in_batch *b, const struct gro_super *super,
+static void write_singly(struct worker *w, struct in_batch *b, const struct gro_super *super,
 			 unsigned n_iov)
 {
 	uint8_t segment[IO_PACKET_MAX];
@@ -394,31 +394,31 @@ static void write_singly(struct lane *lane, struct in_batch *b, const struct gro
 		len += (uint32_t)b->iov[i].iov_len;
 	}
 	if (!gso_begin(&gso, b->scratch, len, &super->vnet)) {
-		lane->stats.drop[DROP_DEVICE_WRITE] += super->n;
+		w->stats.drop[DROP_DEVICE_WRITE] += super->n;
 		return;
 	}
 	while (gso.next < gso.n_segments) {
 		struct iovec iov = {.iov_base = segment};
 
 		iov.iov_len = gso_next(&gso, segment);
-		write_plain(lane, &iov);
+		write_plain(w, &iov);
 	}
 }
 
-static void deliver(struct lane *lane, struct in_batch *b, const struct gro_super *super)
+static void deliver(struct worker *w, struct in_batch *b, const struct gro_super *super)
 {
 	unsigned n = gather(b, super);
-	int err = lane->device.write(lane->device.ctx, &super->vnet, b->iov, n);
+	int err = w->device.write(w->device.ctx, &super->vnet, b->iov, n);
 
 	if (!err) {
-		lane->stats.device_packets_out++;
-		lane->stats.device_bytes_out += super->len;
-		lane->stats.packets_merged += super->n - 1;
+		w->stats.device_packets_out++;
+		w->stats.device_bytes_out += super->len;
+		w->stats.packets_merged += super->n - 1;
 	} else if (err == -EINVAL && super->n > 1) {
-		lane_withdraw_merging(lane, &super->vnet);
-		write_singly(lane, b, super, n);
+		lane_withdraw_merging(w->lane, &super->vnet);
+		write_singly(w, b, super, n);
 	} else {
-		lane->stats.drop[write_error(err)] += super->n;
+		w->stats.drop[write_error(err)] += super->n;
 	}
 }
 
@@ -434,30 +434,30 @@ static void keep_device_packets(struct in_batch *b)
 	b->n_inner = n;
 }
 
-static void stage_deliver_ports(struct lane *lane, struct in_batch *b)
+static void stage_deliver_ports(struct worker *w, struct in_batch *b)
 {
 	struct port *port;
 
 	if (!b->n_port_packets)
 		return;
-	TAILQ_FOREACH (port, &lane->ports.list, entry) {
+	TAILQ_FOREACH (port, &w->lane->ports.list, entry) {
 		if (port->n_in_batch)
-			port_deliver(lane, b, port);
+			port_deliver(w, b, port);
 	}
 	keep_device_packets(b);
 }
 
-static void stage_deliver(struct lane *lane, struct in_batch *b)
+static void stage_deliver(struct worker *w, struct in_batch *b)
 {
-	uint32_t n = gro_merge(&b->gro, &lane->offload.gro, b->inner, b->n_inner, b->merged);
+	uint32_t n = gro_merge(&b->gro, &w->lane->offload.gro, b->inner, b->n_inner, b->merged);
 
 	for (uint32_t i = 0; i < n; i++)
-		deliver(lane, b, &b->merged[i]);
+		deliver(w, b, &b->merged[i]);
 }
 
-static void stage_count(struct lane *lane, struct in_batch *b)
+static void stage_count(struct worker *w, struct in_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++)
-		lane->stats.drop[b->pkt[i].drop]++;
-	lane->stats.drop[DROP_NONE] = 0;
+		w->stats.drop[b->pkt[i].drop]++;
+	w->stats.drop[DROP_NONE] = 0;
 }

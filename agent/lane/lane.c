@@ -41,8 +41,7 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 {
 	int err;
 
-	*lane = (struct lane){
-		.env = env, .device = *device, .udp = *udp, .mtu = mtu, .route_generation = 1};
+	*lane = (struct lane){.env = env, .mtu = mtu, .route_generation = 1};
 	TAILQ_INIT(&lane->peers);
 	TAILQ_INIT(&lane->ports.list);
 	encap_table_default(&lane->encap);
@@ -55,14 +54,13 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 		.udp_segments = 1,
 		.ecn = true,
 	};
-	lane_refresh_clock(lane);
 	noise_local_set(&lane->local, (const uint8_t[WG_KEY_LEN]){0});
 
+	err = worker_init(&lane->self, lane, device, udp);
+	if (err)
+		return err;
+	lane_refresh_clock(lane);
 	err = init_tables(lane);
-	if (!err)
-		err = out_batch_new(&lane->out);
-	if (!err)
-		err = in_batch_new(&lane->in);
 	if (err)
 		lane_done(lane);
 	return err;
@@ -80,9 +78,7 @@ void lane_done(struct lane *lane)
 	keytab_done(&lane->peers_by_key);
 	indextab_done(&lane->index);
 	free(lane->ratelimiter);
-	out_batch_free(lane->out);
-	in_batch_free(lane->in);
-	port_batch_free(lane->port_batch);
+	worker_done(&lane->self);
 	noise_local_wipe(&lane->local);
 	cookie_checker_wipe(&lane->cookie_checker);
 	*lane = (struct lane){0};
@@ -90,7 +86,7 @@ void lane_done(struct lane *lane)
 
 void lane_refresh_clock(struct lane *lane)
 {
-	lane->now_ns = lane->env->now_ns(lane->env->ctx);
+	worker_refresh_clock(&lane->self);
 }
 
 uint64_t lane_next_deadline(const struct lane *lane)
@@ -123,10 +119,10 @@ void lane_expire(struct lane *lane)
 	struct deadline *due;
 
 	lane_refresh_clock(lane);
-	while ((due = deadlines_pop(&lane->deadlines, lane->now_ns))) {
+	while ((due = deadlines_pop(&lane->deadlines, lane->self.now_ns))) {
 		struct peer *peer = peer_of_deadline(due);
 
-		carry_out(lane, peer, timers_expire(&peer->timers, lane->now_ns));
+		carry_out(lane, peer, timers_expire(&peer->timers, lane->self.now_ns));
 		peer_reschedule(lane, peer);
 	}
 }
@@ -134,7 +130,7 @@ void lane_expire(struct lane *lane)
 static int bring_up(struct lane *lane)
 {
 	struct peer *peer;
-	int err = lane->udp.open(lane->udp.ctx, &lane->listen_port, lane->fwmark);
+	int err = lane->self.udp.open(lane->self.udp.ctx, &lane->listen_port, lane->fwmark);
 
 	if (err)
 		return err;
@@ -158,7 +154,7 @@ int lane_set_up(struct lane *lane, bool up)
 	lane->up = false;
 	TAILQ_FOREACH (peer, &lane->peers, entry)
 		peer_stop(lane, peer);
-	lane->udp.close(lane->udp.ctx);
+	lane->self.udp.close(lane->self.udp.ctx);
 	return 0;
 }
 
@@ -221,11 +217,11 @@ int lane_set_listen_port(struct lane *lane, uint16_t port)
 	if (port && port == lane->listen_port && lane->up == lane->wanted_up)
 		return 0;
 	if (lane->up)
-		err = lane->udp.open(lane->udp.ctx, &port, lane->fwmark);
+		err = lane->self.udp.open(lane->self.udp.ctx, &port, lane->fwmark);
 	else
 		/* Nothing listens while the device is down; but a port that
 		 * cannot be had is better refused now than at link up. */
-		err = port ? lane->udp.probe(lane->udp.ctx, port) : 0;
+		err = port ? lane->self.udp.probe(lane->self.udp.ctx, port) : 0;
 	if (err)
 		return err;
 
@@ -239,7 +235,7 @@ int lane_set_listen_port(struct lane *lane, uint16_t port)
 
 int lane_set_fwmark(struct lane *lane, uint32_t fwmark)
 {
-	int err = lane->up ? lane->udp.set_fwmark(lane->udp.ctx, fwmark) : 0;
+	int err = lane->up ? lane->self.udp.set_fwmark(lane->self.udp.ctx, fwmark) : 0;
 
 	if (err)
 		return err;
@@ -285,7 +281,7 @@ void lane_withdraw_merging(struct lane *lane, const struct vnet *v)
 	const char *what = "TCP";
 	bool was_on;
 
-	lane->stats.merges_refused++;
+	lane->self.stats.merges_refused++;
 	if (v->tunnel != VNET_TUNNEL_NONE) {
 		was_on = gro->tunnel;
 		gro->tunnel = false;
@@ -315,8 +311,8 @@ bool lane_icmp_allowed(struct lane *lane)
 {
 	const uint64_t cost_ns = NSEC_PER_SEC / 100, burst_ns = 50 * cost_ns;
 
-	lane->icmp_credit_ns += lane->now_ns - lane->icmp_last_ns;
-	lane->icmp_last_ns = lane->now_ns;
+	lane->icmp_credit_ns += lane->self.now_ns - lane->icmp_last_ns;
+	lane->icmp_last_ns = lane->self.now_ns;
 	if (lane->icmp_credit_ns > burst_ns)
 		lane->icmp_credit_ns = burst_ns;
 	if (lane->icmp_credit_ns < cost_ns)

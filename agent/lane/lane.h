@@ -12,7 +12,6 @@
 #include <sys/queue.h>
 
 #include "allowedips.h"
-#include "batch.h"
 #include "crypto/cookie.h"
 #include "crypto/noise.h"
 #include "crypto/ratelimiter.h"
@@ -22,14 +21,11 @@
 #include "handshake.h"
 #include "indextab.h"
 #include "io.h"
-#include "localdst.h"
 #include "peer.h"
 #include "port.h"
-#include "stats.h"
+#include "worker.h"
 
 enum { LANE_MAX_PEERS = 1 << 20 };
-
-struct train_engine;
 
 TAILQ_HEAD(peer_list, peer);
 
@@ -47,17 +43,14 @@ struct lane_offload {
 
 struct lane {
 	const struct lane_env *env;
-	struct device_io device;
-	struct udp_io udp;
 	struct lane_offload offload;
 	struct encap_table encap; /* in force (encap_ports.h) */
 	struct encap_table encap_set, encap_environment;
-	struct localdst localdst;
-	const struct train_engine *train; /* the owner's; NULL: libsodium */
 
-	uint64_t now_ns; /* taken once per entry from outside */
-	bool up;	 /* device up, sockets open */
-	bool wanted_up;	 /* device up; differs when the port could not be had */
+	struct worker self; /* the lane's own thread */
+
+	bool up;	/* device up, sockets open */
+	bool wanted_up; /* device up; differs when the port could not be had */
 	uint32_t mtu;
 
 	uint16_t listen_port; /* 0: none chosen yet */
@@ -80,11 +73,6 @@ struct lane {
 
 	const struct port_env *port_env; /* the owner's; NULL: no ports */
 	struct port_table ports;
-
-	struct out_batch *out;
-	struct in_batch *in;
-	struct port_batch *port_batch; /* NULL until there is a port */
-	struct stats stats;
 };
 
 /* 0 or -ENOMEM; on failure nothing is left behind. @device and @udp are

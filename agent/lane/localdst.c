@@ -5,18 +5,18 @@
 
 #include "lane.h"
 
-bool localdst_ends_here(struct lane *lane, const uint8_t *addr)
+bool localdst_ends_here(struct worker *w, const uint8_t *addr)
 {
-	struct localdst *c = &lane->localdst;
+	struct localdst *c = &w->localdst;
 	struct localdst_entry *e;
 
-	if (c->generation != lane->route_generation)
-		*c = (struct localdst){.generation = lane->route_generation};
+	if (c->generation != w->lane->route_generation)
+		*c = (struct localdst){.generation = w->lane->route_generation};
 	e = &c->entry[(addr[3] ^ addr[2] << 3) % LOCALDST_ENTRIES];
 	if (!e->valid || memcmp(e->addr, addr, sizeof(e->addr)) != 0) {
 		e->valid = true;
 		memcpy(e->addr, addr, sizeof(e->addr));
-		e->local = lane->device.is_local && lane->device.is_local(lane->device.ctx, addr);
+		e->local = w->device.is_local && w->device.is_local(w->device.ctx, addr);
 	}
 	return e->local;
 }

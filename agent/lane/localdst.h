@@ -2,7 +2,7 @@
 /*
  * Does a packet end on this host, or does it go on to another? A small cache in
  * front of the kernel's answer, void as soon as routes or addresses change.
- * Lane's thread.
+ * The worker's thread.
  */
 #ifndef SEALANE_LANE_LOCALDST_H
 #define SEALANE_LANE_LOCALDST_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lane;
+struct worker;
 
 enum { LOCALDST_ENTRIES = 64 };
 
@@ -23,6 +23,6 @@ struct localdst {
 };
 
 /* @addr: 4 bytes. False also when nobody can tell. */
-bool localdst_ends_here(struct lane *lane, const uint8_t *addr);
+bool localdst_ends_here(struct worker *w, const uint8_t *addr);
 
 #endif

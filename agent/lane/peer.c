@@ -83,13 +83,13 @@ void peer_set_endpoint(struct peer *peer, const struct endpoint *ep)
 
 void peer_set_keepalive(struct lane *lane, struct peer *peer, uint16_t interval_s)
 {
-	timers_set_persistent(&peer->timers, interval_s, lane->now_ns);
+	timers_set_persistent(&peer->timers, interval_s, lane->self.now_ns);
 	peer_reschedule(lane, peer);
 }
 
 void peer_start(struct lane *lane, struct peer *peer)
 {
-	timers_start(&peer->timers, lane->now_ns);
+	timers_start(&peer->timers, lane->self.now_ns);
 	peer_reschedule(lane, peer);
 }
 
@@ -191,7 +191,7 @@ void peer_stage(struct lane *lane, struct peer *peer, const struct super *s)
 	struct staged_packet *sp = malloc(sizeof(*sp) + s->in.len);
 
 	if (!sp) {
-		lane->stats.drop[DROP_STAGE_MEMORY]++;
+		lane->self.stats.drop[DROP_STAGE_MEMORY]++;
 		return;
 	}
 	sp->len = s->in.len;
@@ -208,7 +208,7 @@ void peer_stage(struct lane *lane, struct peer *peer, const struct super *s)
 		STAILQ_REMOVE_HEAD(&peer->staged, entry);
 		free(sp);
 		peer->n_staged--;
-		lane->stats.drop[DROP_STAGE_FULL]++;
+		lane->self.stats.drop[DROP_STAGE_FULL]++;
 	}
 }
 
@@ -219,7 +219,7 @@ void peer_purge_staged(struct lane *lane, struct peer *peer)
 	while ((sp = STAILQ_FIRST(&peer->staged))) {
 		STAILQ_REMOVE_HEAD(&peer->staged, entry);
 		if (sp->len)
-			lane->stats.drop[DROP_STAGE_PURGED]++;
+			lane->self.stats.drop[DROP_STAGE_PURGED]++;
 		free(sp);
 	}
 	peer->n_staged = 0;

@@ -25,7 +25,9 @@ static uint32_t inner_mtu(const struct endpoint *ep, uint32_t mtu)
 
 static void learn_mtu(struct lane *lane, struct peer *peer)
 {
-	uint32_t mtu = lane->udp.path_mtu ? lane->udp.path_mtu(lane->udp.ctx, &peer->endpoint) : 0;
+	uint32_t mtu = lane->self.udp.path_mtu
+			       ? lane->self.udp.path_mtu(lane->self.udp.ctx, &peer->endpoint)
+			       : 0;
 
 	peer->path_mtu = mtu >= PATH_MTU_MIN ? inner_mtu(&peer->endpoint, mtu) : 0;
 }
@@ -36,8 +38,8 @@ void pmtu_check_path(struct lane *lane, struct peer *peer)
 		return;
 	peer->path_generation = lane->route_generation;
 	peer->single_sends = false;
-	if (peer->endpoint.has_source && lane->udp.source_valid &&
-	    !lane->udp.source_valid(lane->udp.ctx, &peer->endpoint))
+	if (peer->endpoint.has_source && lane->self.udp.source_valid &&
+	    !lane->self.udp.source_valid(lane->self.udp.ctx, &peer->endpoint))
 		peer->endpoint.has_source = false;
 	learn_mtu(lane, peer);
 }
@@ -47,7 +49,7 @@ void pmtu_run_refused(struct lane *lane, struct peer *peer, uint32_t len, int er
 	uint32_t before = peer->path_mtu;
 	char text[ENDPOINT_STRLEN];
 
-	lane->stats.runs_refused++;
+	lane->self.stats.runs_refused++;
 	learn_mtu(lane, peer);
 	/* What was cut before the way became narrower is too long for it, which is
 	 * no word against runs. */
@@ -86,8 +88,9 @@ static void cut_finer(struct super *s, uint32_t limit)
 		s->in.vnet.gso_size = (uint16_t)(limit - headers);
 }
 
-bool pmtu_exceeded(struct lane *lane, struct super *s, uint32_t *ret_mtu)
+bool pmtu_exceeded(struct worker *w, struct super *s, uint32_t *ret_mtu)
 {
+	const struct lane *lane = w->lane;
 	uint32_t limit = pmtu_inner(lane, s->peer), len = s->in.len;
 	const struct vnet *v = &s->in.vnet;
 
@@ -102,7 +105,7 @@ bool pmtu_exceeded(struct lane *lane, struct super *s, uint32_t *ret_mtu)
 		len = v->csum_start + 8U + v->gso_size;
 
 	if (s->is_frame)
-		return len > limit && port_too_big(lane, s, limit);
+		return len > limit && port_too_big(w, s, limit);
 	if (s->view.version == 6 && limit < IPV6_MTU_MIN)
 		limit = IPV6_MTU_MIN;
 	*ret_mtu = limit;

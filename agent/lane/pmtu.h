@@ -15,6 +15,7 @@
 struct lane;
 struct peer;
 struct super;
+struct worker;
 
 /* Looks at the peer's way again if routes or its endpoint have changed since:
  * sticky source, MTU. Before sending. */
@@ -33,6 +34,6 @@ uint32_t pmtu_inner(const struct lane *lane, const struct peer *peer);
  * forbidden to be fragmented? *ret_mtu is then what its sender is to be told. A
  * TCP superpacket is made to be cut finer instead, and fits.
  */
-bool pmtu_exceeded(struct lane *lane, struct super *s, uint32_t *ret_mtu);
+bool pmtu_exceeded(struct worker *w, struct super *s, uint32_t *ret_mtu);
 
 #endif

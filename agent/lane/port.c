@@ -226,7 +226,7 @@ static int new_checked(struct lane *lane, const struct port_config *config, stru
 		       char err_text[PORT_ERR_LEN])
 {
 	struct port *port;
-	int err = lane->port_batch ? 0 : port_batch_new(&lane->port_batch);
+	int err = lane->self.port_batch ? 0 : port_batch_new(&lane->self.port_batch);
 
 	port = err ? NULL : calloc(1, sizeof(*port));
 	if (!port) {
@@ -344,7 +344,7 @@ int port_configure(struct port *port, const struct port_config *config, char err
 
 	if (err)
 		return err;
-	fdb_forget_aged(port->fdb, port->lane->now_ns);
+	fdb_forget_aged(port->fdb, port->lane->self.now_ns);
 	err = fdb_configure(port->fdb, &config->fdb);
 	if (err) {
 		snprintf(err_text, PORT_ERR_LEN, "fdb_limit, learned_limit or age_s: %s",

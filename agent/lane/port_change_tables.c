@@ -65,10 +65,10 @@ static int plan_fdb(struct port_plan *plan, const struct lane *lane, const struc
 			return err;
 	}
 	v.port = plan->change->replace_fdb ? NULL : port;
-	v.now_ns = lane->now_ns;
+	v.now_ns = lane->self.now_ns;
 	err = port_plan_table(ops, &v, &plan->fdb, err_text);
 	if (!err)
-		err = check_fdb_room(plan, port, config->fdb.limit, lane->now_ns, err_text);
+		err = check_fdb_room(plan, port, config->fdb.limit, lane->self.now_ns, err_text);
 	return err;
 }
 
@@ -356,7 +356,7 @@ void port_plan_undo(struct port_plan *plan, struct port *port)
 
 void port_plan_commit(struct port_plan *plan, struct port *port)
 {
-	commit_fdb(plan, port->fdb, port->lane->now_ns);
+	commit_fdb(plan, port->fdb, port->lane->self.now_ns);
 	if (plan->flood)
 		commit_flood(plan, port->fdb);
 	commit_neighbours(plan, port);

@@ -19,13 +19,13 @@
 #include "offload/vxlan.h"
 #include "port_walk.h"
 
-static void count_frames(struct lane *lane, struct port *port, const struct port_out *po)
+static void count_frames(struct worker *w, struct port *port, const struct port_out *po)
 {
 	port->stats.reads++;
 	port->stats.frames_in += po->n;
 	for (unsigned i = 0; i < po->n; i++)
 		port->stats.bytes_in += po->frame[i].len;
-	lane->stats.drop[DROP_PORT_KERNEL] += port->io.take_drops(port->io.ctx);
+	w->stats.drop[DROP_PORT_KERNEL] += port->io.take_drops(port->io.ctx);
 }
 
 /* Long frames are read a few at a time, so that they are still in the caches when
@@ -48,7 +48,7 @@ bool port_has_frames(const struct port *port)
 	return port->out->next < port->out->n;
 }
 
-int port_read(struct lane *lane, struct port *port)
+int port_read(struct worker *w, struct port *port)
 {
 	const size_t room = PORTDEV_HEADROOM + PORTDEV_FRAME_MAX;
 	struct port_out *po = port->out;
@@ -59,13 +59,13 @@ int port_read(struct lane *lane, struct port *port)
 		po->frame[i] =
 			(struct portdev_read){.frame = po->memory + i * room + PORTDEV_HEADROOM};
 	n = port->io.read(port->io.ctx, po->frame, max);
-	lane->out->drained = n < (int)max;
+	w->out->drained = n < (int)max;
 	if (n <= 0)
 		return n;
 	po->n = (unsigned)n;
 	po->next = 0;
 	po->next_vtep = po->n_copies = 0;
-	count_frames(lane, port, po);
+	count_frames(w, port, po);
 	adapt_read(port, po);
 	return n;
 }
@@ -147,7 +147,7 @@ static unsigned segments_of(const struct super *s)
 
 /* A packet of @f to @to; how many datagrams it makes, 0: none, counted. @f stays as
  * it is, but for checksums that are finished. */
-static unsigned encapsulate(struct lane *lane, struct port *port, struct portdev_read *f,
+static unsigned encapsulate(struct worker *w, struct port *port, struct portdev_read *f,
 			    const struct vtep *to, struct super *s)
 {
 	const struct vxlan_template t = template_of(port, to);
@@ -156,7 +156,7 @@ static unsigned encapsulate(struct lane *lane, struct port *port, struct portdev
 	unsigned n;
 
 	if (!outer_len) {
-		lane->stats.drop[DROP_BAD_VNET]++;
+		w->stats.drop[DROP_BAD_VNET]++;
 		return 0;
 	}
 	if (v.gso == VNET_GSO_NONE)
@@ -168,18 +168,18 @@ static unsigned encapsulate(struct lane *lane, struct port *port, struct portdev
 	s->view = outer_view(s->in.ip, s->in.len, t.addr_len);
 	n = segments_of(s);
 	if (n > PORT_SEGMENTS_MAX) {
-		lane->stats.drop[DROP_PORT_SEGMENTS]++;
+		w->stats.drop[DROP_PORT_SEGMENTS]++;
 		return 0;
 	}
 	port->ip_id = (uint16_t)(port->ip_id + n);
 	return n;
 }
 
-static enum drop check_frame(const struct lane *lane, const struct portdev_read *f)
+static enum drop check_frame(const struct worker *w, const struct portdev_read *f)
 {
 	if (f->drop)
 		return f->drop;
-	if (!lane->up)
+	if (!w->lane->up)
 		return DROP_DEVICE_DOWN;
 	return f->len < ETHER_HDR_LEN ? DROP_PORT_FRAME : DROP_NONE;
 }
@@ -207,11 +207,11 @@ static void finish_frame(struct port_out *po)
 }
 
 /* One more copy of the frame at hand, or none and on to the next frame. */
-static unsigned flood(struct lane *lane, struct port *port, struct portdev_read *f, struct super *s)
+static unsigned flood(struct worker *w, struct port *port, struct portdev_read *f, struct super *s)
 {
 	struct port_out *po = port->out;
 	const struct vtep *to = next_vtep(port, po);
-	unsigned n = to ? encapsulate(lane, port, f, to, s) : 0;
+	unsigned n = to ? encapsulate(w, port, f, to, s) : 0;
 
 	if (n) {
 		po->n_copies++;
@@ -221,42 +221,42 @@ static unsigned flood(struct lane *lane, struct port *port, struct portdev_read 
 	if (po->n_copies)
 		port->stats.flooded++;
 	else if (!to)
-		lane->stats.drop[DROP_PORT_UNKNOWN]++;
+		w->stats.drop[DROP_PORT_UNKNOWN]++;
 	finish_frame(po);
 	return 0;
 }
 
 /* A frame whose destination is known. */
-static unsigned forward(struct lane *lane, struct port *port, struct portdev_read *f,
+static unsigned forward(struct worker *w, struct port *port, struct portdev_read *f,
 			const struct vtep *to, struct super *s)
 {
 	finish_frame(port->out);
 	if (!vtep_equal(to, &port->config.local))
-		return encapsulate(lane, port, f, to, s);
-	lane->stats.drop[DROP_PORT_HAIRPIN]++;
+		return encapsulate(w, port, f, to, s);
+	w->stats.drop[DROP_PORT_HAIRPIN]++;
 	return 0;
 }
 
 /* Not for the wire: refused, or answered here. */
-static bool is_done_with(struct lane *lane, struct port *port, const struct portdev_read *f)
+static bool is_done_with(struct worker *w, struct port *port, const struct portdev_read *f)
 {
-	enum drop drop = check_frame(lane, f);
+	enum drop drop = check_frame(w, f);
 
 	if (drop)
-		lane->stats.drop[drop]++;
+		w->stats.drop[drop]++;
 	return drop || (!port->out->next_vtep && answer_neighbour(port, f));
 }
 
 /* NULL: to be flooded, as is what has begun to be. */
-static const struct vtep *destination_of(const struct lane *lane, const struct port *port,
+static const struct vtep *destination_of(const struct worker *w, const struct port *port,
 					 const struct portdev_read *f)
 {
 	if (port->out->next_vtep || ether_is_multicast(f->frame))
 		return NULL;
-	return fdb_lookup(port->fdb, f->frame, lane->now_ns);
+	return fdb_lookup(port->fdb, f->frame, w->now_ns);
 }
 
-unsigned port_forward(struct lane *lane, struct port *port, struct out_batch *b)
+unsigned port_forward(struct worker *w, struct port *port, struct out_batch *b)
 {
 	struct port_out *po = port->out;
 	unsigned n_datagrams = 0, n;
@@ -266,15 +266,15 @@ unsigned port_forward(struct lane *lane, struct port *port, struct out_batch *b)
 		struct portdev_read *f = &po->frame[po->next];
 		const struct vtep *to;
 
-		if (is_done_with(lane, port, f)) {
+		if (is_done_with(w, port, f)) {
 			finish_frame(po);
 			continue;
 		}
-		to = destination_of(lane, port, f);
+		to = destination_of(w, port, f);
 		if (!to && b->n)
 			break; /* a copy goes alone */
-		n = to ? forward(lane, port, f, to, &b->super[b->n])
-		       : flood(lane, port, f, &b->super[b->n]);
+		n = to ? forward(w, port, f, to, &b->super[b->n])
+		       : flood(w, port, f, &b->super[b->n]);
 		b->n += n > 0;
 		n_datagrams += n;
 		if (!to && n)
@@ -322,7 +322,7 @@ static bool find_inner(const struct super *s, struct inner_packet *ret)
 	return ip_parse(hdrs, len, &ret->view);
 }
 
-static void answer_too_big(struct lane *lane, struct port *port, const struct inner_packet *in,
+static void answer_too_big(struct worker *w, struct port *port, const struct inner_packet *in,
 			   uint32_t mtu)
 {
 	const uint8_t *ip = in->frame + in->l2_len;
@@ -330,16 +330,16 @@ static void answer_too_big(struct lane *lane, struct port *port, const struct in
 	size_t len = icmp_error(ip, &in->view, ICMP_PACKET_TOO_BIG, ip + in->view.dst_off, mtu,
 				out + in->l2_len, ICMP_ERROR_MAX_LEN);
 
-	if (!len || !lane_icmp_allowed(lane))
+	if (!len || !lane_icmp_allowed(w->lane))
 		return;
 	memcpy(out, in->frame, in->l2_len);
 	memcpy(out, in->frame + ETHER_SRC_OFF, ETHER_MAC_LEN);
 	memcpy(out + ETHER_SRC_OFF, in->frame, ETHER_MAC_LEN);
 	write_plain(port, out, in->l2_len + len);
-	lane->stats.icmp_sent++;
+	w->stats.icmp_sent++;
 }
 
-bool port_too_big(struct lane *lane, struct super *s, uint32_t limit)
+bool port_too_big(struct worker *w, struct super *s, uint32_t limit)
 {
 	struct inner_packet in;
 	uint32_t mtu;
@@ -353,6 +353,6 @@ bool port_too_big(struct lane *lane, struct super *s, uint32_t limit)
 	} else if (!(in.frame[in.l2_len + 6] & 0x40)) {
 		return false;
 	}
-	answer_too_big(lane, s->port, &in, mtu);
+	answer_too_big(w, s->port, &in, mtu);
 	return true;
 }

@@ -32,10 +32,10 @@ static enum drop fold_ecn(struct gro_packet *p, uint8_t outer_ecn)
 	return DROP_NONE;
 }
 
-static enum drop learn_new(struct lane *lane, struct port *port, const uint8_t *mac,
+static enum drop learn_new(struct worker *w, struct port *port, const uint8_t *mac,
 			   const struct vtep *from)
 {
-	switch (fdb_learn(port->fdb, mac, from, lane->now_ns)) {
+	switch (fdb_learn(port->fdb, mac, from, w->now_ns)) {
 	case FDB_REFUSED:
 	case FDB_BAD:
 		return DROP_PORT_SOURCE;
@@ -55,22 +55,22 @@ static enum drop learn_new(struct lane *lane, struct port *port, const uint8_t *
 }
 
 /* A train comes from one address: it is looked up once. */
-static enum drop learn(struct lane *lane, struct port *port, const uint8_t *mac,
+static enum drop learn(struct worker *w, struct port *port, const uint8_t *mac,
 		       const struct vtep *from)
 {
 	struct port_heard *h = &port->heard;
 
-	if (h->at_ns != lane->now_ns || memcmp(h->mac, mac, ETHER_MAC_LEN) != 0 ||
+	if (h->at_ns != w->now_ns || memcmp(h->mac, mac, ETHER_MAC_LEN) != 0 ||
 	    !vtep_equal(&h->from, from)) {
-		*h = (struct port_heard){.at_ns = lane->now_ns, .from = *from};
+		*h = (struct port_heard){.at_ns = w->now_ns, .from = *from};
 		memcpy(h->mac, mac, ETHER_MAC_LEN);
-		h->drop = learn_new(lane, port, mac, from);
+		h->drop = learn_new(w, port, mac, from);
 	}
 	return h->drop;
 }
 
-enum drop port_take(struct lane *lane, struct port *port, uint32_t frame_off,
-		    struct gro_packet *ret, struct iovec *ret_frame)
+enum drop port_take(struct worker *w, struct port *port, uint32_t frame_off, struct gro_packet *ret,
+		    struct iovec *ret_frame)
 {
 	const struct ip_view outer = ret->view;
 	const uint32_t len = outer.total_len - frame_off;
@@ -90,9 +90,9 @@ enum drop port_take(struct lane *lane, struct port *port, uint32_t frame_off,
 	ret->zero_csum_allowed = false;
 	if ((type != ETHER_IPV4 && type != ETHER_IPV6) || !ip_parse(ret->ip, ret->len, &ret->view))
 		ret->view = (struct ip_view){0};
-	else if (lane->offload.ecn)
+	else if (w->lane->offload.ecn)
 		drop = fold_ecn(ret, ip_ecn(&outer));
-	return drop ? drop : learn(lane, port, frame + ETHER_SRC_OFF, &from);
+	return drop ? drop : learn(w, port, frame + ETHER_SRC_OFF, &from);
 }
 
 /* What is for @port, in order: the batch's own arrays when that is all of it. */
@@ -134,21 +134,21 @@ static enum drop write_error(struct port *port, int err)
 }
 
 /* Cuts a superpacket again that was not taken, delivers it piece by piece. */
-static void write_singly(struct lane *lane, struct port *port, const struct gro_super *super,
-			 const struct portdev_write *w, uint8_t l2_len)
+static void write_singly(struct worker *w, struct port *port, const struct gro_super *super,
+			 const struct portdev_write *pw, uint8_t l2_len)
 {
 	static const struct vnet plain;
-	uint8_t segment[IO_PACKET_MAX], *scratch = lane->port_batch->scratch;
+	uint8_t segment[IO_PACKET_MAX], *scratch = w->port_batch->scratch;
 	enum drop drop = DROP_NONE;
 	uint32_t len = 0;
 	struct gso gso;
 
-	for (unsigned i = 0; i < w->n_iov; i++) {
-		memcpy(scratch + len, w->iov[i].iov_base, w->iov[i].iov_len);
-		len += (uint32_t)w->iov[i].iov_len;
+	for (unsigned i = 0; i < pw->n_iov; i++) {
+		memcpy(scratch + len, pw->iov[i].iov_base, pw->iov[i].iov_len);
+		len += (uint32_t)pw->iov[i].iov_len;
 	}
 	if (!gso_begin(&gso, scratch + l2_len, len - l2_len, &super->vnet)) {
-		lane->stats.drop[DROP_DEVICE_WRITE] += super->n;
+		w->stats.drop[DROP_DEVICE_WRITE] += super->n;
 		return;
 	}
 	while (gso.next < gso.n_segments) {
@@ -159,7 +159,7 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
 		port->io.write(port->io.ctx, &one, 1);
 		if (one.err) {
 			drop = write_error(port, one.err);
-			lane->stats.drop[drop]++;
+			w->stats.drop[drop]++;
 			/* Full or gone: no better for the others. */
 			if (one.err != -EINVAL && one.err != -EMSGSIZE)
 				break;
@@ -168,7 +168,7 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
 		port->stats.frames_out++;
 		port->stats.bytes_out += iov[0].iov_len + iov[1].iov_len;
 	}
-	lane->stats.drop[drop] += gso.n_segments - gso.next; /* 0 unless it broke off */
+	w->stats.drop[drop] += gso.n_segments - gso.next; /* 0 unless it broke off */
 }
 
 /*
@@ -176,28 +176,28 @@ static void write_singly(struct lane *lane, struct port *port, const struct gro_
  * to cut the superpacket itself (net/core/dev.c:__dev_direct_xmit()), because a
  * limit has just become lower: its pieces are taken then.
  */
-static void after_write(struct lane *lane, struct port *port, struct portdev_write *w,
+static void after_write(struct worker *w, struct port *port, struct portdev_write *pw,
 			const struct gro_super *super, uint8_t l2_len)
 {
-	if (is_congestion(w->err))
-		port->io.write(port->io.ctx, w, 1);
-	if (!w->err) {
+	if (is_congestion(pw->err))
+		port->io.write(port->io.ctx, pw, 1);
+	if (!pw->err) {
 		port->stats.frames_out++;
 		port->stats.bytes_out += super->len + l2_len;
 		port->stats.packets_merged += super->n - 1;
-	} else if (w->err == -EINVAL && super->n > 1) {
+	} else if (pw->err == -EINVAL && super->n > 1) {
 		port_withdraw_merging(port, &super->vnet);
-		write_singly(lane, port, super, w, l2_len);
-	} else if (is_congestion(w->err) && super->n > 1) {
-		write_singly(lane, port, super, w, l2_len);
+		write_singly(w, port, super, pw, l2_len);
+	} else if (is_congestion(pw->err) && super->n > 1) {
+		write_singly(w, port, super, pw, l2_len);
 	} else {
-		lane->stats.drop[write_error(port, w->err)] += super->n;
+		w->stats.drop[write_error(port, pw->err)] += super->n;
 	}
 }
 
-static void flush(struct lane *lane, struct port *port, const struct gro_packet *packets)
+static void flush(struct worker *w, struct port *port, const struct gro_packet *packets)
 {
-	struct port_batch *pb = lane->port_batch;
+	struct port_batch *pb = w->port_batch;
 
 	if (!pb->n_write)
 		return;
@@ -206,7 +206,7 @@ static void flush(struct lane *lane, struct port *port, const struct gro_packet 
 	for (unsigned i = 0; i < pb->n_write; i++) {
 		const struct gro_super *super = pb->written[i];
 
-		after_write(lane, port, &pb->write[i], super, packets[super->first].l2_len);
+		after_write(w, port, &pb->write[i], super, packets[super->first].l2_len);
 	}
 	pb->n_write = pb->n_iov = 0;
 }
@@ -227,10 +227,10 @@ static struct vnet vnet_of_frame(const struct gro_super *super, uint8_t l2_len)
 static void put(struct port_batch *pb, const struct gro_packet *packets, const struct iovec *frames,
 		const struct gro_super *super)
 {
-	struct portdev_write *w = &pb->write[pb->n_write];
+	struct portdev_write *pw = &pb->write[pb->n_write];
 	uint32_t i = super->first;
 
-	*w = (struct portdev_write){
+	*pw = (struct portdev_write){
 		.vnet = vnet_of_frame(super, packets[i].l2_len),
 		.iov = &pb->iov[pb->n_iov],
 		.n_iov = super->n,
@@ -253,9 +253,9 @@ static uint32_t ip_len_max(uint32_t max_len)
 					   : 0;
 }
 
-static void follow_limits(struct lane *lane, struct port *port)
+static void follow_limits(struct worker *w, struct port *port)
 {
-	const struct portdev_limits limits = port->io.limits(port->io.ctx, lane->now_ns);
+	const struct portdev_limits limits = port->io.limits(port->io.ctx, w->now_ns);
 	struct gro_config *gro = &port->gro;
 
 	gro->max_len4 = ip_len_max(limits.max_len4);
@@ -265,21 +265,21 @@ static void follow_limits(struct lane *lane, struct port *port)
 	port->io.mac(port->io.ctx, port->mac);
 }
 
-void port_deliver(struct lane *lane, struct in_batch *b, struct port *port)
+void port_deliver(struct worker *w, struct in_batch *b, struct port *port)
 {
-	struct port_batch *pb = lane->port_batch;
+	struct port_batch *pb = w->port_batch;
 	struct gro_packet *packets;
 	struct iovec *frames;
 	uint32_t n = select_packets(pb, b, port, &packets, &frames);
 
 	port->n_in_batch = 0;
-	follow_limits(lane, port);
+	follow_limits(w, port);
 	n = gro_merge(&b->gro, &port->gro, packets, n, b->merged);
 	pb->n_write = pb->n_iov = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		if (pb->n_write == PORT_FRAMES_MAX)
-			flush(lane, port, packets);
+			flush(w, port, packets);
 		put(pb, packets, frames, &b->merged[i]);
 	}
-	flush(lane, port, packets);
+	flush(w, port, packets);
 }

@@ -265,7 +265,7 @@ static bool drain_sockets(struct lane *lane, int family)
 {
 	bool busy = false;
 
-	for (int i = 0; i < BATCHES_PER_WAKEUP && ingress_run(lane, family) > 0; i++)
+	for (int i = 0; i < BATCHES_PER_WAKEUP && ingress_run(&lane->self, family) > 0; i++)
 		busy = true;
 	return busy;
 }
@@ -279,7 +279,7 @@ static bool turn(struct sim_node *node)
 		return false;
 	busy = drain_sockets(lane, AF_INET);
 	busy |= drain_sockets(lane, AF_INET6);
-	busy |= egress_run(lane) > 0;
+	busy |= egress_run(&lane->self) > 0;
 	busy |= sim_ports_turn(node);
 	if (lane_next_deadline(lane) <= node->sim->now_ns) {
 		lane_expire(lane);

@@ -49,6 +49,6 @@ uint64_t sim_drops(const struct sim_node *node)
 	uint64_t sum = 0;
 
 	for (unsigned i = DROP_NONE + 1; i < N_DROP_REASONS; i++)
-		sum += node->lane.stats.drop[i];
+		sum += node->lane.self.stats.drop[i];
 	return sum;
 }

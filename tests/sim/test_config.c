@@ -9,7 +9,7 @@
 
 static const uint64_t *drops(const struct sim *sim, unsigned node)
 {
-	return sim->node[node].lane.stats.drop;
+	return sim->node[node].lane.self.stats.drop;
 }
 
 static void ping(struct sim *sim, unsigned from, unsigned to)
@@ -311,8 +311,8 @@ static void test_low_order_keys(void **state)
 			sim_host_send(sim, 0, packet, sizeof(packet));
 			sim_run(sim, SECOND);
 		}
-		assert_int_equal(sim->node[0].lane.stats.udp_datagrams_out, 0);
-		assert_int_equal(sim->node[0].lane.stats.handshakes_begun, 0);
+		assert_int_equal(sim->node[0].lane.self.stats.udp_datagrams_out, 0);
+		assert_int_equal(sim->node[0].lane.self.stats.handshakes_begun, 0);
 		assert_int_equal(sim->node[0].lane.index.n_used, 0);
 		assert_true(peer->n_staged <= MAX_STAGED_PACKETS);
 		sim_free(sim);

@@ -89,7 +89,7 @@ static void stage_memory(struct sim *sim)
 	sim->filter = lose_all;
 	send_to(sim, 3);
 	sim_malloc_failures = 1;
-	egress_run(&sim->node[0].lane);
+	egress_run(&sim->node[0].lane.self);
 	assert_int_equal(sim_malloc_failures, 0);
 	assert_int_equal(sim_peer(sim, 0, 2)->n_staged, 0);
 }
@@ -181,10 +181,10 @@ static void rate_limit(struct sim *sim)
 				(const void *)sim_recorded(sim, 1, MESSAGE_COOKIE_REPLY)->data));
 	}
 	/* What is not counted here: the first had no mac2, five got through. */
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_NEED_COOKIE], 1);
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_BAD_HANDSHAKE], 5);
-	sim->node[1].lane.stats.drop[DROP_NEED_COOKIE] = 0;
-	sim->node[1].lane.stats.drop[DROP_BAD_HANDSHAKE] = 0;
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_NEED_COOKIE], 1);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_BAD_HANDSHAKE], 5);
+	sim->node[1].lane.self.stats.drop[DROP_NEED_COOKIE] = 0;
+	sim->node[1].lane.self.stats.drop[DROP_BAD_HANDSHAKE] = 0;
 }
 
 static void bad_handshake(struct sim *sim)
@@ -493,7 +493,7 @@ static uint64_t counted(const struct sim *sim, enum drop reason)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < sim->n_nodes; i++)
-		sum += sim->node[i].lane.stats.drop[reason];
+		sum += sim->node[i].lane.self.stats.drop[reason];
 	return sum;
 }
 
@@ -552,7 +552,7 @@ static void test_lane_survives_refusals(void **state)
 	sim->node[0].refuse = sim->node[1].refuse = DROP_NONE;
 	sim_run(sim, 100 * SECOND);
 	assert_int_equal(sim->node[0].delivered + sim->node[1].delivered, 0);
-	assert_true(sim->node[1].lane.stats.drop[DROP_DEVICE_WRITE] > 90);
+	assert_true(sim->node[1].lane.self.stats.drop[DROP_DEVICE_WRITE] > 90);
 	sim->node[0].refuse_write = sim->node[1].refuse_write = DROP_NONE;
 	sim_run(sim, 110 * SECOND);
 	assert_true(sim->flow[0][1].delivered >= 99);
@@ -570,8 +570,8 @@ static void test_no_memory_to_stage(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		sim_send(sim, 0, 1, SIM_PING_LEN);
 	sim_malloc_failures = 4;
-	egress_run(&sim->node[0].lane);
-	assert_int_equal(sim->node[0].lane.stats.drop[DROP_STAGE_MEMORY], 4);
+	egress_run(&sim->node[0].lane.self);
+	assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_STAGE_MEMORY], 4);
 	assert_int_equal(sim->node[0].sent.n[MESSAGE_INITIATION], 1);
 	sim_run(sim, SECOND);
 	assert_int_equal(sim->flow[0][1].delivered, 1);

@@ -42,7 +42,7 @@ static struct snapshot take_snapshot(struct sim *sim, unsigned node)
 	s.n_deadlines = lane->deadlines.n;
 	s.n_peers = lane->n_peers;
 	s.n_staged = peer->n_staged;
-	s.datagrams_out = lane->stats.udp_datagrams_out;
+	s.datagrams_out = lane->self.stats.udp_datagrams_out;
 	s.delivered = sim->node[node].delivered;
 	return s;
 }
@@ -118,10 +118,10 @@ static void test_replay_of_everything(void **state)
 		inject_and_expect_drops(sim, !d->from, d->data, d->len, 1);
 		inject_and_expect_drops(sim, d->from, d->data, d->len, 1);
 	}
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_OLD_TIMESTAMP],
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_OLD_TIMESTAMP],
 			 sim->node[0].sent.n[MESSAGE_INITIATION]);
-	assert_true(sim->node[1].lane.stats.drop[DROP_REPLAY] > 20);
-	assert_true(sim->node[1].lane.stats.drop[DROP_UNKNOWN_INDEX] > 100);
+	assert_true(sim->node[1].lane.self.stats.drop[DROP_REPLAY] > 20);
+	assert_true(sim->node[1].lane.self.stats.drop[DROP_UNKNOWN_INDEX] > 100);
 	check_alive(sim);
 	sim_free(sim);
 }
@@ -204,9 +204,9 @@ static void test_corrupted_messages(void **state)
 	assert_non_null(sim_peer(sim, 0, 1)->slots.current);
 	corrupt_then_deliver(sim, MESSAGE_DATA, 0, 0);
 	assert_int_equal(sim->flow[0][1].delivered, 1);
-	assert_true(sim->node[1].lane.stats.drop[DROP_BAD_MAC1] > 100);
-	assert_true(sim->node[0].lane.stats.drop[DROP_BAD_MAC1] > 60);
-	assert_true(sim->node[1].lane.stats.drop[DROP_AUTH] > 90);
+	assert_true(sim->node[1].lane.self.stats.drop[DROP_BAD_MAC1] > 100);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_BAD_MAC1] > 60);
+	assert_true(sim->node[1].lane.self.stats.drop[DROP_AUTH] > 90);
 	sim_free(sim);
 }
 
@@ -234,11 +234,11 @@ static void test_random_datagrams(void **state)
 			le32_store(buf + 4, sim_peer(sim, to, !to)->slots.current->local_index);
 		inject_and_expect_drops(sim, to, buf, len, 1);
 	}
-	assert_true(sim->node[0].lane.stats.drop[DROP_BAD_MESSAGE] > 1000);
-	assert_true(sim->node[0].lane.stats.drop[DROP_BAD_MAC1] > 100);
-	assert_true(sim->node[0].lane.stats.drop[DROP_BAD_COOKIE] > 10);
-	assert_true(sim->node[0].lane.stats.drop[DROP_UNKNOWN_INDEX] > 100);
-	assert_true(sim->node[0].lane.stats.drop[DROP_AUTH] > 100);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_BAD_MESSAGE] > 1000);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_BAD_MAC1] > 100);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_BAD_COOKIE] > 10);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_UNKNOWN_INDEX] > 100);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_AUTH] > 100);
 	check_alive(sim);
 	sim_free(sim);
 }
@@ -254,8 +254,8 @@ static void test_forged_initiations(void **state)
 		sim_forge_initiation(sim, 1, &msg);
 		inject_and_expect_drops(sim, 1, &msg, sizeof(msg), 1);
 	}
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_BAD_HANDSHAKE], 500);
-	assert_int_equal(sim->node[1].lane.stats.cookies_sent, 0);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_BAD_HANDSHAKE], 500);
+	assert_int_equal(sim->node[1].lane.self.stats.cookies_sent, 0);
 	check_alive(sim);
 	sim_free(sim);
 }
@@ -277,7 +277,7 @@ static void test_low_order_ephemeral(void **state)
 		cookie_add_macs(&maker, sim->now_ns, (uint8_t *)&msg, sizeof(msg));
 		inject_and_expect_drops(sim, 1, &msg, sizeof(msg), 1);
 	}
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_BAD_HANDSHAKE], 2);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_BAD_HANDSHAKE], 2);
 	sim_free(sim);
 }
 

@@ -20,7 +20,7 @@ static bool has_mac2(const struct sim_datagram *d)
 
 static const uint64_t *drops(const struct sim *sim, unsigned node)
 {
-	return sim->node[node].lane.stats.drop;
+	return sim->node[node].lane.self.stats.drop;
 }
 
 static void flood_1(struct sim *sim, struct sim_event *ev)
@@ -47,7 +47,7 @@ static void test_handshake_through_cookie(void **state)
 		sim_connect(sim, 0, 1, i ? AF_INET6 : AF_INET);
 		keep_flooding(sim, 10 * SECOND);
 		sim_run(sim, SECOND / 2);
-		assert_true(sim->node[1].lane.stats.cookies_sent > 100);
+		assert_true(sim->node[1].lane.self.stats.cookies_sent > 100);
 		assert_true(drops(sim, 1)[DROP_BAD_HANDSHAKE] > 0);
 
 		sim_send(sim, 0, 1, SIM_PING_LEN);
@@ -100,7 +100,7 @@ static void test_no_cookie_without_load(void **state)
 	sim_send(sim, 0, 1, SIM_PING_LEN);
 	sim_run(sim, SECOND);
 	assert_int_equal(sim->flow[0][1].delivered, 1);
-	assert_int_equal(sim->node[1].lane.stats.cookies_sent, 0);
+	assert_int_equal(sim->node[1].lane.self.stats.cookies_sent, 0);
 	assert_int_equal(drops(sim, 1)[DROP_BAD_HANDSHAKE], 1000);
 	sim_free(sim);
 }
@@ -259,7 +259,7 @@ static void test_rate_limit(void **state)
 
 	/* A burst of five, then one every 50 ms; no further cookies. */
 	bad = drops(sim, 1)[DROP_BAD_HANDSHAKE];
-	cookies = sim->node[1].lane.stats.cookies_sent;
+	cookies = sim->node[1].lane.self.stats.cookies_sent;
 	for (unsigned i = 0; i < 8; i++)
 		knock(&s, sim->now_ns);
 	assert_int_equal(drops(sim, 1)[DROP_BAD_HANDSHAKE], bad + 5);
@@ -269,7 +269,7 @@ static void test_rate_limit(void **state)
 	knock(&s, sim->now_ns);
 	assert_int_equal(drops(sim, 1)[DROP_BAD_HANDSHAKE], bad + 6);
 	assert_int_equal(drops(sim, 1)[DROP_RATE_LIMIT], 4);
-	assert_int_equal(sim->node[1].lane.stats.cookies_sent, cookies);
+	assert_int_equal(sim->node[1].lane.self.stats.cookies_sent, cookies);
 
 	/* Without load nobody counts. */
 	sim_run(sim, 2 * SECOND);

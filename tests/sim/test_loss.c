@@ -8,7 +8,7 @@
 
 static uint64_t sessions(const struct sim *sim, unsigned node)
 {
-	return sim->node[node].lane.stats.handshakes_done;
+	return sim->node[node].lane.self.stats.handshakes_done;
 }
 
 /* Nothing but what was sent, nothing twice. */
@@ -171,9 +171,9 @@ static void test_everything_corrupted(void **state)
 	check_honest(sim);
 	assert_int_equal(sim->flow[0][1].delivered, 1);
 	assert_int_equal(sim->flow[1][0].delivered, 0);
-	assert_true(sim->node[0].lane.stats.drop[DROP_AUTH] > 500);
-	assert_true(sim->node[0].lane.stats.drop[DROP_UNKNOWN_INDEX] > 10);
-	assert_true(sim->node[0].lane.stats.drop[DROP_BAD_MESSAGE] > 10);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_AUTH] > 500);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_UNKNOWN_INDEX] > 10);
+	assert_true(sim->node[0].lane.self.stats.drop[DROP_BAD_MESSAGE] > 10);
 
 	sim_wire_link_all(sim, &good);
 	sim_run(sim, 20 * SECOND);

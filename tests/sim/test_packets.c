@@ -80,9 +80,9 @@ static void test_unreachable(void **state)
 			check_icmp4(node, packet, sizeof(packet));
 		else
 			check_icmp6(node, packet, sizeof(packet));
-		assert_int_equal(node->lane.stats.icmp_sent, 1);
-		assert_int_equal(node->lane.stats.drop[has_peer ? DROP_NO_ENDPOINT : DROP_NO_PEER],
-				 1);
+		assert_int_equal(node->lane.self.stats.icmp_sent, 1);
+		assert_int_equal(
+			node->lane.self.stats.drop[has_peer ? DROP_NO_ENDPOINT : DROP_NO_PEER], 1);
 
 		/* No error about an error. */
 		sim_host_send(sim, 0, node->last, node->last_len);
@@ -104,16 +104,16 @@ static void test_unreachable_is_rate_limited(void **state)
 		for (unsigned i = 0; i < 1000; i++)
 			sim_host_send(sim, 0, packet, sizeof(packet));
 		sim_run(sim, SECOND);
-		assert_int_equal(node->lane.stats.icmp_sent, 50 * (second + 1));
+		assert_int_equal(node->lane.self.stats.icmp_sent, 50 * (second + 1));
 	}
-	assert_int_equal(node->lane.stats.drop[DROP_NO_PEER], 3000);
+	assert_int_equal(node->lane.self.stats.drop[DROP_NO_PEER], 3000);
 
 	/* 100 a second in the long run. */
 	for (unsigned i = 0; i < 2000; i++) {
 		sim_host_send(sim, 0, packet, sizeof(packet));
 		sim_run(sim, SECOND / 200);
 	}
-	assert_in_range(node->lane.stats.icmp_sent, 150 + 1000, 150 + 1051);
+	assert_in_range(node->lane.self.stats.icmp_sent, 150 + 1000, 150 + 1051);
 	sim_free(sim);
 }
 
@@ -160,7 +160,7 @@ static void test_ecn(void **state)
 		tos_in = version == 4 ? node->last[1]
 				      : (uint8_t)(node->last[0] << 4 | node->last[1] >> 4);
 		assert_int_equal(tos_in, 0xb8 | (congested ? c->marked : c->inner));
-		assert_int_equal(node->lane.stats.ecn_broken, congested && c->broken);
+		assert_int_equal(node->lane.self.stats.ecn_broken, congested && c->broken);
 		if (version == 4)
 			assert_int_equal(
 				checksum_finish(checksum_add(0, node->last, IPV4_HDR_MIN_LEN)), 0);
@@ -262,15 +262,15 @@ static void test_loop(void **state)
 		memcpy(packet + l4 + 2, &to->dst.in4.sin_port, 2);
 		sim_host_send(sim, 0, packet, sizeof(packet));
 		sim_settle(sim);
-		assert_int_equal(sim->node[0].lane.stats.drop[DROP_LOOP], i + 1);
-		assert_int_equal(sim->node[0].lane.stats.udp_datagrams_out, 0);
+		assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_LOOP], i + 1);
+		assert_int_equal(sim->node[0].lane.self.stats.udp_datagrams_out, 0);
 	}
 
 	/* Another program's datagram to the same place goes through. */
 	be16_store(packet + IPV6_HDR_LEN, SIM_PORT + 9);
 	sim_host_send(sim, 0, packet, sizeof(packet));
 	sim_run(sim, SECOND);
-	assert_int_equal(sim->node[0].lane.stats.drop[DROP_LOOP], 2);
+	assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_LOOP], 2);
 	assert_int_equal(sim->node[1].others, 1);
 	sim_free(sim);
 }

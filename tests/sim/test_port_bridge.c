@@ -154,7 +154,7 @@ static void test_static_entry_stays(void **state)
 	assert_int_equal(fdb_set(p->port->fdb, there->data + 6, &vtep), 0);
 	from_vtep(sim, 2, there);
 	sim_expect_nothing(p);
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_PORT_SOURCE], 1);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_PORT_SOURCE], 1);
 	send_and_expect(sim, p, back, true, false);
 	from_vtep(sim, 0, there);
 	sim_expect(p, there);
@@ -224,11 +224,11 @@ static void test_bad_sources(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		memcpy(f->data + 6, bad[i], 6);
 		from_vtep(sim, 0, f);
-		assert_int_equal(lane->stats.drop[DROP_PORT_SOURCE], i + 1);
+		assert_int_equal(lane->self.stats.drop[DROP_PORT_SOURCE], i + 1);
 	}
 	memcpy(f->data + 6, p->mac, 6);
 	from_vtep(sim, 0, f);
-	assert_int_equal(lane->stats.drop[DROP_PORT_LOOP], 1);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_LOOP], 1);
 	sim_expect_nothing(p);
 	assert_int_equal(fdb_count(p->port->fdb, true), 0);
 	assert_int_equal(sim_drops(&sim->node[1]), 3);
@@ -241,7 +241,7 @@ static void test_bad_sources(void **state)
 	memcpy(f->data + 6, p->mac, 6);
 	from_vtep(sim, 0, f);
 	sim_expect_nothing(p);
-	assert_int_equal(lane->stats.drop[DROP_PORT_LOOP], 2);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_LOOP], 2);
 	free(f);
 	sim_free(sim);
 }
@@ -285,12 +285,12 @@ static void test_flooding(void **state)
 	(void)state;
 	send_and_expect(sim, p, all, false, false);
 	send_and_expect(sim, p, unknown, false, false);
-	assert_int_equal(lane->stats.drop[DROP_PORT_UNKNOWN], 2);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_UNKNOWN], 2);
 	assert_int_equal(p->port->stats.flooded, 0);
 	flood_to_all(p);
 	send_and_expect(sim, p, all, true, true);
 	send_and_expect(sim, p, unknown, true, true);
-	assert_int_equal(lane->stats.drop[DROP_PORT_UNKNOWN], 2);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_UNKNOWN], 2);
 	assert_int_equal(p->port->stats.flooded, 2);
 	assert_int_equal(p->port->stats.copies, 4);
 	free(all);
@@ -346,7 +346,7 @@ static void test_hairpin(void **state)
 	assert_int_equal(fdb_set(p->port->fdb, f->data, &own), 0);
 	send_and_expect(sim, p, f, false, false);
 	sim_expect_nothing(p);
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_PORT_HAIRPIN], 1);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_PORT_HAIRPIN], 1);
 	free(f);
 	sim_free(sim);
 }

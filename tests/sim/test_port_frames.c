@@ -237,8 +237,8 @@ static void test_bad_frames(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		sim_expect(port[1], good);
 	sim_expect_nothing(port[1]);
-	assert_int_equal(lane->stats.drop[DROP_BAD_VNET], 2);
-	assert_int_equal(lane->stats.drop[DROP_PORT_FRAME], 1);
+	assert_int_equal(lane->self.stats.drop[DROP_BAD_VNET], 2);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_FRAME], 1);
 	assert_int_equal(sim_drops(&sim->node[0]), 3);
 	free(good);
 	free(bad);

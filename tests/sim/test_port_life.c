@@ -138,7 +138,7 @@ static void test_waiting_frames_are_bounded(void **state)
 		sim_port_send(port[0], f[i]);
 	}
 	sim_run(sim, SECOND);
-	assert_int_equal(sim->node[0].lane.stats.drop[DROP_STAGE_FULL], 150 - 128);
+	assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_STAGE_FULL], 150 - 128);
 	for (unsigned i = 0; i < 150; i++) {
 		if (i >= 150 - 128)
 			sim_expect(port[1], f[i]);
@@ -162,7 +162,7 @@ static void test_device_deleted(void **state)
 	sim_run(sim, SECOND);
 	expect_some(port[1], 4);
 	port[1]->deleted = true;
-	assert_int_equal(egress_run_port(lane, port[1]->port), -ENODEV);
+	assert_int_equal(egress_run_port(&lane->self, port[1]->port), -ENODEV);
 	sim_run(sim, SECOND);
 	assert_null(port[1]->port);
 	assert_int_equal(lane->ports.n, 0);
@@ -201,7 +201,7 @@ static void test_device_deleted_between_writes(void **state)
 	assert_int_equal(lane->ports.n, 1);
 	assert_ptr_equal(port_find(lane, "port1"), other->port);
 	/* 143 segments and a packet, all counted. */
-	assert_int_equal(lane->stats.drop[DROP_DEVICE_DOWN], 144);
+	assert_int_equal(lane->self.stats.drop[DROP_DEVICE_DOWN], 144);
 	assert_int_equal(sim_drops(&sim->node[1]), 144);
 	sim_free(sim);
 }
@@ -229,7 +229,7 @@ static void test_full_device(void **state)
 		sim_run(sim, SECOND);
 		sim_expect_nothing(port[1]);
 		/* 190000 / 1330, 1, 100000 / 1310, 1 */
-		assert_int_equal(lane->stats.drop[DROP_SEND_FULL], 143 + 1 + 77 + 1);
+		assert_int_equal(lane->self.stats.drop[DROP_SEND_FULL], 143 + 1 + 77 + 1);
 		assert_int_equal(sim_drops(&sim->node[1]), 222);
 
 		port[1]->n_write_errs = 0;
@@ -289,7 +289,7 @@ static void test_write_errors(void **state)
 		sim_port_send(port[0], f);
 		sim_run(sim, SECOND);
 		sim_expect_nothing(port[1]);
-		assert_int_equal(sim->node[1].lane.stats.drop[errors[i].reason], 1);
+		assert_int_equal(sim->node[1].lane.self.stats.drop[errors[i].reason], 1);
 		assert_int_equal(sim_drops(&sim->node[1]), 1);
 		assert_int_equal(port[1]->port == NULL, errors[i].err == -ENODEV);
 		free(f);
@@ -312,7 +312,7 @@ static void test_refused_and_full(void **state)
 	sim_port_send(port[0], f);
 	sim_run(sim, SECOND);
 	sim_expect_nothing(port[1]);
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_SEND_FULL], 10);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_SEND_FULL], 10);
 	assert_int_equal(sim_drops(&sim->node[1]), 10);
 	free(f);
 	sim_free(sim);
@@ -327,7 +327,7 @@ static void test_lane_is_down(void **state)
 	lane_set_up(&sim->node[0].lane, false);
 	send_some(port[0], 4);
 	sim_run(sim, SECOND);
-	assert_int_equal(sim->node[0].lane.stats.drop[DROP_DEVICE_DOWN], 4);
+	assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_DEVICE_DOWN], 4);
 	assert_non_null(port[0]->port);
 	lane_set_up(&sim->node[0].lane, true);
 	send_some(port[0], 4);
@@ -388,7 +388,7 @@ static void test_no_memory(void **state)
 		assert_string_equal(err_text, "out of memory");
 		sim_malloc_failures = 0;
 		assert_int_equal(lane->ports.n, 0);
-		assert_null(lane->port_batch);
+		assert_null(lane->self.port_batch);
 	}
 	sim_port_new(sim, 0, &c);
 	sim_free(sim);

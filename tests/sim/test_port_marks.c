@@ -98,7 +98,7 @@ static void check_mark(const struct mark *m, unsigned variant, bool ecn)
 	sim_host_send(sim, 0, packet,
 		      sim_vxlan(packet, outer, 0, 1, (uint8_t)(0x28 | m->vxlan), f->data, f->len));
 	sim_run(sim, SECOND);
-	assert_int_equal(sim->node[1].lane.stats.drop[DROP_PORT_ECN], dropped);
+	assert_int_equal(sim->node[1].lane.self.stats.drop[DROP_PORT_ECN], dropped);
 	assert_int_equal(sim_drops(&sim->node[1]), dropped);
 	set_expected(f, 14 + 4 * n_tags, inner, ecn ? m->expected : m->inner);
 	if (!dropped)

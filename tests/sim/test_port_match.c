@@ -74,7 +74,7 @@ static void check_change(const struct change *change, uint64_t n)
 	sim_host_send(sim, 0, packet, sizeof(packet));
 	sim_run(sim, SECOND);
 	assert_int_equal(sim->node[1].others, change->whose == DEVICE);
-	assert_int_equal(lane->stats.drop[DROP_PORT_FRAGMENT], change->whose == FRAGMENT);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_FRAGMENT], change->whose == FRAGMENT);
 	assert_int_equal(sim_drops(&sim->node[1]), change->whose == FRAGMENT);
 	if (change->whose == PORT)
 		sim_expect(p, f);
@@ -138,7 +138,7 @@ static void test_ipv6_fragments(void **state)
 	be16_store(packet + 4, (uint16_t)(len - 40));
 	sim_host_send(sim, 0, packet, len);
 	sim_run(sim, SECOND);
-	assert_int_equal(lane->stats.drop[DROP_PORT_FRAGMENT], 1);
+	assert_int_equal(lane->self.stats.drop[DROP_PORT_FRAGMENT], 1);
 	assert_int_equal(sim->node[1].others, 0);
 	/* To another UDP port it is none of ours. */
 	packet[51]++;
@@ -248,10 +248,10 @@ static void test_several_ports_in_one_batch(void **state)
 				sim_send(sim, 0, 1, 300);
 			sim_settle(sim);
 		}
-		reads = sim->node[1].lane.stats.udp_reads;
+		reads = sim->node[1].lane.self.stats.udp_reads;
 		sim_run(sim, SECOND);
 		/* Lengths differ, so little is bundled: a read has all kinds. */
-		assert_in_range(sim->node[1].lane.stats.udp_reads - reads, 1,
+		assert_in_range(sim->node[1].lane.self.stats.udp_reads - reads, 1,
 				ROUNDS * (PORTS + 1) / MESSAGES_MAX + 1);
 		expect_rounds(p[1]);
 		assert_int_equal(sim->flow[0][1].delivered, 1 + device * ROUNDS);

@@ -105,8 +105,8 @@ static void check_too_big(const struct too_big *c, uint64_t seed)
 	answer = sim_port_take(port[0]);
 	assert_non_null(answer);
 	check_answer(answer, f, c);
-	assert_int_equal(lane->stats.drop[DROP_TOO_BIG], 1);
-	assert_int_equal(lane->stats.icmp_sent, 1);
+	assert_int_equal(lane->self.stats.drop[DROP_TOO_BIG], 1);
+	assert_int_equal(lane->self.stats.icmp_sent, 1);
 	assert_int_equal(sim_drops(&sim->node[0]), 1);
 	sim_expect_nothing(port[0]);
 
@@ -120,7 +120,7 @@ static void check_too_big(const struct too_big *c, uint64_t seed)
 	sim_run(sim, SECOND);
 	sim_expect_nothing(port[0]);
 	sim_expect_nothing(port[1]);
-	assert_int_equal(lane->stats.icmp_sent, 1);
+	assert_int_equal(lane->self.stats.icmp_sent, 1);
 	free(answer);
 	free(fits);
 	free(f);
@@ -269,7 +269,7 @@ static void test_udp_superpackets(void **state)
 		if (df || inner == 6) {
 			assert_non_null(answer);
 			check_answer(answer, f, &c);
-			assert_int_equal(sim->node[0].lane.stats.drop[DROP_TOO_BIG], 1);
+			assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_TOO_BIG], 1);
 		} else {
 			assert_null(answer);
 			sim_expect(port[1], f);
@@ -329,14 +329,14 @@ static void test_no_way_at_all(void **state)
 	assert_int_equal(fdb_flood_add(port->port->fdb, &vtep), 0);
 	sim_port_send(port, f);
 	sim_run(sim, SECOND);
-	assert_int_equal(node->lane.stats.drop[DROP_NO_PEER], 1);
+	assert_int_equal(node->lane.self.stats.drop[DROP_NO_PEER], 1);
 	sim_introduce(sim, 0, 1, AF_UNSPEC);
 	sim_port_send(port, f);
 	sim_run(sim, SECOND);
-	assert_int_equal(node->lane.stats.drop[DROP_NO_ENDPOINT], 1);
+	assert_int_equal(node->lane.self.stats.drop[DROP_NO_ENDPOINT], 1);
 	assert_int_equal(sim_drops(node), 2);
 	assert_int_equal(node->delivered, 0);
-	assert_int_equal(node->lane.stats.icmp_sent, 0);
+	assert_int_equal(node->lane.self.stats.icmp_sent, 0);
 	sim_expect_nothing(port);
 	free(f);
 	sim_free(sim);

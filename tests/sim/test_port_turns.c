@@ -82,7 +82,7 @@ static void test_flooding_in_turns(void **state)
 	do {
 		const uint64_t before = p->stats.copies;
 
-		assert_int_equal(egress_run_port(lane, p), 1);
+		assert_int_equal(egress_run_port(&lane->self, p), 1);
 		assert_in_range((p->stats.copies - before) * N_SEGMENTS, 1,
 				PORT_TURN_DATAGRAMS + N_SEGMENTS);
 		n_turns++;
@@ -115,10 +115,10 @@ static void test_others_in_between(void **state)
 	}
 	flood_to_many(port[0]);
 	send_broadcasts(port[0]);
-	assert_int_equal(egress_run_port(lane, port[0]->port), 1);
+	assert_int_equal(egress_run_port(&lane->self, port[0]->port), 1);
 	assert_true(port_has_frames(port[0]->port));
 	sim_port_send(other[0], f);
-	assert_int_equal(egress_run_port(lane, other[0]->port), 1);
+	assert_int_equal(egress_run_port(&lane->self, other[0]->port), 1);
 	assert_int_equal(other[0]->port->stats.copies, 1);
 	assert_true(port_has_frames(port[0]->port));
 	sim_run(sim, SECOND);
@@ -138,16 +138,16 @@ static void test_changes_in_between(void **state)
 	struct port *p = port[0]->port;
 	const struct vtep node1 = sim_vtep(1, 4);
 	struct sim_frame *f = broadcast(0);
-	const uint64_t dropped = lane->stats.drop[DROP_DEVICE_DOWN];
+	const uint64_t dropped = lane->self.stats.drop[DROP_DEVICE_DOWN];
 
 	(void)state;
 	sim_mac(9, f->data); /* unknown, not a group */
 	flood_to_many(port[0]);
 	sim_port_send(port[0], f);
-	assert_int_equal(egress_run_port(lane, p), 1);
+	assert_int_equal(egress_run_port(&lane->self, p), 1);
 	assert_int_equal(fdb_set(p->fdb, f->data, &node1), 0);
 	while (port_has_frames(p))
-		assert_int_equal(egress_run_port(lane, p), 1);
+		assert_int_equal(egress_run_port(&lane->self, p), 1);
 	assert_int_equal(p->stats.copies, N_VTEPS);
 	sim_run(sim, SECOND);
 	sim_expect(port[1], f); /* once */
@@ -155,15 +155,15 @@ static void test_changes_in_between(void **state)
 
 	assert_int_equal(fdb_remove(p->fdb, f->data), 0);
 	sim_port_send(port[0], f);
-	assert_int_equal(egress_run_port(lane, p), 1);
+	assert_int_equal(egress_run_port(&lane->self, p), 1);
 	assert_int_equal(lane_set_up(lane, false), 0);
-	assert_int_equal(egress_run_port(lane, p), 1);
+	assert_int_equal(egress_run_port(&lane->self, p), 1);
 	assert_false(port_has_frames(p));
-	assert_int_equal(lane->stats.drop[DROP_DEVICE_DOWN], dropped + 1);
+	assert_int_equal(lane->self.stats.drop[DROP_DEVICE_DOWN], dropped + 1);
 	assert_int_equal(lane_set_up(lane, true), 0);
 
 	sim_port_send(port[0], f);
-	assert_int_equal(egress_run_port(lane, p), 1);
+	assert_int_equal(egress_run_port(&lane->self, p), 1);
 	assert_true(port_has_frames(p));
 	port_remove(lane, p);
 	free(f);
@@ -175,7 +175,7 @@ static void test_segments_of_one_frame(void **state)
 	enum { SIZE = 10 };
 	struct sim_port *port[2];
 	struct sim *sim = established(4, port);
-	const uint64_t *dropped = &sim->node[0].lane.stats.drop[DROP_PORT_SEGMENTS];
+	const uint64_t *dropped = &sim->node[0].lane.self.stats.drop[DROP_PORT_SEGMENTS];
 	struct sim_frame *most = sim_frame_new(&(struct sim_frame_args){
 		.mss = SIZE, .payload = PORT_SEGMENTS_MAX * SIZE, .seq = 0});
 	struct sim_frame *more = sim_frame_new(&(struct sim_frame_args){

@@ -57,7 +57,7 @@ static void test_roaming_by_data(void **state)
 		sim_send(sim, other, mover, SIM_PING_LEN);
 		sim_run(sim, SECOND);
 		assert_int_equal(sim->flow[other][mover].delivered, sim->flow[other][mover].sent);
-		assert_int_equal(sim->node[0].lane.stats.handshakes_done, 1);
+		assert_int_equal(sim->node[0].lane.self.stats.handshakes_done, 1);
 		sim_free(sim);
 	}
 }

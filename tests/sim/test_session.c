@@ -107,7 +107,7 @@ static void test_last_minute_rekey_on_receive(void **state)
 	sim_run(sim, SECOND / 2);
 	assert_int_equal(initiations(sim, 0), 2);
 	assert_int_equal(initiations(sim, 1), 0);
-	assert_int_equal(sim->node[0].lane.stats.handshakes_done, 2);
+	assert_int_equal(sim->node[0].lane.self.stats.handshakes_done, 2);
 	sim_free(sim);
 }
 
@@ -151,7 +151,7 @@ static void test_reject_at_180s(void **state)
 {
 	struct sim *sim = established(5, AF_INET);
 	uint64_t birth_ns = sim_peer(sim, 1, 0)->slots.current->birth_ns;
-	const uint64_t *drop = sim->node[1].lane.stats.drop;
+	const uint64_t *drop = sim->node[1].lane.self.stats.drop;
 
 	(void)state;
 	/* Sent at 179.9 s, under way until just before and just after the end. */
@@ -297,7 +297,7 @@ static void test_previous_accepts_what_is_in_flight(void **state)
 	sim_run(sim, 2 * SECOND);
 	sim_send(sim, 0, 1, SIM_PING_LEN);
 	sim_run(sim, SECOND);
-	assert_int_equal(sim->node[1].lane.stats.handshakes_done, 2);
+	assert_int_equal(sim->node[1].lane.self.stats.handshakes_done, 2);
 	assert_true(sim_delivered(sim, 0, 1, 2));
 	assert_false(sim_delivered(sim, 0, 1, 1));
 

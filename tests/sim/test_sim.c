@@ -86,8 +86,8 @@ static void test_wire(void **state)
 		sim_run(sim, 11 * SECOND);
 		assert_int_equal(flow->sent, 10001);
 		assert_in_range(flow->delivered / 10, c->delivered_least, c->delivered_most);
-		assert_in_range(sim->node[1].lane.stats.drop[DROP_REPLAY] / 10, c->replays_least,
-				c->replays_most);
+		assert_in_range(sim->node[1].lane.self.stats.drop[DROP_REPLAY] / 10,
+				c->replays_least, c->replays_most);
 		assert_in_range(flow->overtaken / 10, c->overtaken_least,
 				c->overtaken_least ? 1000 : 0);
 		assert_int_equal(sim->node[1].others, 0);

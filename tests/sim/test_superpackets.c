@@ -165,7 +165,7 @@ static void test_merging_refused(void **state)
 		assert_true(STAILQ_EMPTY(&sim->node[1].captured));
 	}
 	/* Once was enough. */
-	assert_int_equal(sim->node[1].lane.stats.merges_refused, 1);
+	assert_int_equal(sim->node[1].lane.self.stats.merges_refused, 1);
 	assert_false(sim->node[1].lane.offload.gro.tcp4);
 	/* Only what was refused is withdrawn. */
 	assert_true(sim->node[1].lane.offload.gro.udp);

@@ -62,7 +62,7 @@ static void test_passive_keepalive(void **state)
 	run_until(sim, received_ns + 50 * SECOND);
 	assert_int_equal(sent(sim, 1)->keepalives, before + 1);
 	assert_int_equal(sent(sim, 0)->keepalives, 0);
-	assert_int_equal(sim->node[0].lane.stats.keepalives_in, before + 1);
+	assert_int_equal(sim->node[0].lane.self.stats.keepalives_in, before + 1);
 	sim_free(sim);
 }
 
@@ -216,7 +216,7 @@ static void test_retry_and_give_up(void **state)
 		assert_int_equal(peer->n_staged, 1);
 		sim_run(sim, REKEY_TIMEOUT_NS + JITTER_MAX);
 		assert_int_equal(peer->n_staged, 0);
-		assert_int_equal(sim->node[0].lane.stats.drop[DROP_STAGE_PURGED], 1);
+		assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_STAGE_PURGED], 1);
 		sim_run(sim, 1000 * SECOND);
 		assert_int_equal(sent(sim, 0)->n[MESSAGE_INITIATION], 20);
 		assert_int_equal(sim->node[0].lane.index.n_used, 0);
@@ -262,7 +262,7 @@ static void test_staging_keeps_the_newest_128_in_order(void **state)
 		sim_run(sim, NSEC_PER_MSEC);
 	}
 	assert_int_equal(sim_peer(sim, 0, 1)->n_staged, 128);
-	assert_int_equal(sim->node[0].lane.stats.drop[DROP_STAGE_FULL], 3);
+	assert_int_equal(sim->node[0].lane.self.stats.drop[DROP_STAGE_FULL], 3);
 	assert_int_equal(sent(sim, 0)->n[MESSAGE_INITIATION], 1);
 
 	sim->filter = NULL;
@@ -316,7 +316,7 @@ static void test_down_and_up(void **state)
 	sim_send(sim, 0, 1, SIM_PING_LEN);
 	sim_send(sim, 1, 0, SIM_PING_LEN);
 	sim_run(sim, 1000 * SECOND);
-	assert_int_equal(lane->stats.drop[DROP_DEVICE_DOWN], 1);
+	assert_int_equal(lane->self.stats.drop[DROP_DEVICE_DOWN], 1);
 	assert_int_equal(sim->flow[1][0].delivered, 0);
 
 	/* Up again, persistent keepalive makes a session at once. */

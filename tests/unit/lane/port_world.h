@@ -99,6 +99,7 @@ static inline void port_world_init(struct port_world *w)
 	w->env = (struct lane_env){w, port_world_now, NULL, port_world_random};
 	w->port_env = (struct port_env){w, port_world_open, port_world_close, port_world_check};
 	w->lane.env = &w->env;
+	w->lane.self.lane = &w->lane;
 	w->lane.port_env = &w->port_env;
 	TAILQ_INIT(&w->lane.ports.list);
 }
@@ -106,8 +107,8 @@ static inline void port_world_init(struct port_world *w)
 static inline void port_world_done(struct port_world *w)
 {
 	port_remove_all(&w->lane);
-	port_batch_free(w->lane.port_batch);
-	w->lane.port_batch = NULL;
+	port_batch_free(w->lane.self.port_batch);
+	w->lane.self.port_batch = NULL;
 }
 
 static inline int port_world_compare_lines(const void *a, const void *b)

@@ -39,8 +39,8 @@ static void test_reply(void **state)
 	lane.up = true;
 	lane.listen_port = 51820;
 	lane.n_peers = 3;
-	lane.stats.udp_datagrams_in = UINT64_MAX;
-	lane.stats.drop[DROP_REPLAY] = 12;
+	lane.self.stats.udp_datagrams_in = UINT64_MAX;
+	lane.self.stats.drop[DROP_REPLAY] = 12;
 	control_get(&lane, &info, &b);
 
 	head = "version=1\nsealane=" SEALANE_VERSION "\nifname=wg7\ndevice_kind=tap\nmtu=1420\n"

@@ -27,22 +27,23 @@ static void test_asks_once_per_change(void **state)
 	static struct lane lane;
 
 	(void)state;
-	lane.device.is_local = is_local;
+	lane.self.device.is_local = is_local;
+	lane.self.lane = &lane;
 	lane.route_generation = 1;
 	still_ours = true;
 	for (unsigned i = 0; i < 3; i++) {
-		assert_true(localdst_ends_here(&lane, ours));
-		assert_false(localdst_ends_here(&lane, other));
+		assert_true(localdst_ends_here(&lane.self, ours));
+		assert_false(localdst_ends_here(&lane.self, other));
 	}
 	assert_int_equal(n_asked, 2);
 
 	/* One place in the cache, two addresses: never the other's answer. */
-	assert_false(localdst_ends_here(&lane, same_place));
-	assert_true(localdst_ends_here(&lane, ours));
+	assert_false(localdst_ends_here(&lane.self, same_place));
+	assert_true(localdst_ends_here(&lane.self, ours));
 
 	still_ours = false;
 	lane.route_generation++;
-	assert_false(localdst_ends_here(&lane, ours));
+	assert_false(localdst_ends_here(&lane.self, ours));
 }
 
 static void test_unknown_is_not_here(void **state)
@@ -50,8 +51,9 @@ static void test_unknown_is_not_here(void **state)
 	static struct lane lane;
 
 	(void)state;
+	lane.self.lane = &lane;
 	lane.route_generation = 1;
-	assert_false(localdst_ends_here(&lane, ours));
+	assert_false(localdst_ends_here(&lane.self, ours));
 }
 
 int main(void)

@@ -504,10 +504,10 @@ static void test_raised_age(void **state)
 
 	(void)state;
 	assert_int_equal(fdb_learn(port->fdb, mac, &c.local, 1000), FDB_NEW);
-	w.lane.now_ns = 1000 + c.fdb.age_ns;
+	w.lane.self.now_ns = 1000 + c.fdb.age_ns;
 	c.fdb.age_ns *= 10;
 	assert_int_equal(port_configure(port, &c, err_text), 0);
-	assert_null(fdb_lookup(port->fdb, mac, w.lane.now_ns));
+	assert_null(fdb_lookup(port->fdb, mac, w.lane.self.now_ns));
 }
 
 enum { MANY = 600 }; /* more than twice the buckets: many share one */
