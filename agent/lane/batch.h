@@ -20,7 +20,7 @@
 
 struct keypair;
 struct peer;
-struct port;
+struct port_queue;
 
 enum {
 	/* out */
@@ -43,10 +43,10 @@ enum {
 
 /* A packet of the host on its way out, maybe a superpacket. */
 struct super {
-	struct io_read in; /* ip, len, vnet, drop */
-	bool taken;	   /* staged: no longer ours */
-	bool is_frame;	   /* of a port, in VXLAN */
-	struct port *port; /* which, while it is there to be answered */
+	struct io_read in;	 /* ip, len, vnet, drop */
+	bool taken;		 /* staged: no longer ours */
+	bool is_frame;		 /* of a port, in VXLAN */
+	struct port_queue *port; /* which, while it is there to be answered */
 	struct ip_view view;
 	struct peer *peer;
 	struct keypair *keypair;
@@ -106,8 +106,8 @@ struct in_batch {
 	/* what is delivered */
 	uint32_t n_inner;
 	struct gro_packet inner[PACKETS_MAX];
-	struct port *port[PACKETS_MAX];	 /* of each; NULL: the device */
-	struct iovec frame[PACKETS_MAX]; /* of each that is a port's */
+	struct port_queue *port[PACKETS_MAX]; /* of each; NULL: the device */
+	struct iovec frame[PACKETS_MAX];      /* of each that is a port's */
 	unsigned n_port_packets;
 	struct gro_super merged[PACKETS_MAX];
 	struct gro gro;

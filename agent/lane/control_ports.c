@@ -44,11 +44,13 @@ static uint64_t seconds(uint64_t ns)
 static void put_device(const struct port *port, struct textbuf *out)
 {
 	const struct port_config *c = &port->config;
-	char mac[ADDRTEXT_MAC_LEN];
+	char text[ADDRTEXT_MAC_LEN];
+	uint8_t mac[6];
 
+	port_mac(port, mac);
 	textbuf_printf(out, "kind=%s\n", kind_text(c->kind));
 	textbuf_printf(out, "mtu=%" PRIu32 "\n", c->mtu);
-	textbuf_printf(out, "mac=%s\n", addrtext_format_mac(port->mac, mac));
+	textbuf_printf(out, "mac=%s\n", addrtext_format_mac(mac, text));
 	textbuf_printf(out, "gso_max_size=%" PRIu32 "\n", c->gso_max_size);
 }
 
@@ -79,6 +81,7 @@ static void put_bridge(const struct port_config *c, struct textbuf *out)
 /* What is only told. */
 static void put_state(const struct port *port, struct textbuf *out)
 {
+	const struct port_stats stats = port_sum_stats(port);
 	const struct vtep *flood;
 
 	textbuf_printf(out, "port_kind=%s\n", port->io.kind(port->io.ctx));
@@ -88,7 +91,7 @@ static void put_state(const struct port *port, struct textbuf *out)
 	textbuf_printf(out, "port_fdb_learned=%zu\n", fdb_count(port->fdb, true));
 	textbuf_printf(out, "port_flood=%zu\n", fdb_flood_list(port->fdb, &flood));
 	textbuf_printf(out, "port_neighbours=%zu\n", neightab_count(port->neighbours));
-#define X(field, help) textbuf_printf(out, "port_stat=%s %" PRIu64 "\n", #field, port->stats.field);
+#define X(field, help) textbuf_printf(out, "port_stat=%s %" PRIu64 "\n", #field, stats.field);
 	PORT_STATS_LIST(X)
 #undef X
 }

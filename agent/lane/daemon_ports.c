@@ -86,12 +86,14 @@ static const char *io_reason(void *ctx)
 /* As long as there is something, but not longer than a turn that is used up. */
 static void run_port(struct daemon *d, struct port *port)
 {
+	struct port_queue *q = &port->queue[d->lane.self.id];
+
 	for (int i = 0; i < BATCHES_PER_WAKEUP && !port->gone; i++) {
-		int n = egress_run_port(&d->lane.self, port);
+		int n = egress_run_port(&d->lane.self, q);
 
 		if (n == -ENODEV)
 			port->gone = true;
-		if (port_has_frames(port)) {
+		if (port_has_frames(q)) {
 			d->ports_pending = true;
 			return;
 		}
@@ -108,7 +110,7 @@ bool daemon_ports_run_pending(struct daemon *d)
 		return false;
 	d->ports_pending = false;
 	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
-		if (port_has_frames(port))
+		if (port_has_frames(&port->queue[d->lane.self.id]))
 			run_port(d, port);
 	}
 	return d->ports_pending;

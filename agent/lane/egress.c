@@ -41,19 +41,19 @@ int egress_run(struct worker *w)
 	return n;
 }
 
-int egress_run_port(struct worker *w, struct port *port)
+int egress_run_port(struct worker *w, struct port_queue *q)
 {
 	struct out_batch *b = w->out;
 	unsigned n_datagrams = 0, n_made;
 
-	if (!port_has_frames(port)) {
-		int n = port_read(w, port);
+	if (!port_has_frames(q)) {
+		int n = port_read(w, q);
 
 		if (n <= 0)
 			return n;
 	}
 	worker_refresh_clock(w);
-	while (n_datagrams < PORT_TURN_DATAGRAMS && (n_made = port_forward(w, port, b))) {
+	while (n_datagrams < PORT_TURN_DATAGRAMS && (n_made = port_forward(w, q, b))) {
 		send_batch(w, b);
 		n_datagrams += n_made;
 		worker_refresh_clock(w);

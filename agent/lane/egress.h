@@ -6,7 +6,7 @@
 
 struct lane;
 struct peer;
-struct port;
+struct port_queue;
 struct worker;
 
 /* One batch from the device to the network. Returns the number of packets read,
@@ -16,7 +16,7 @@ int egress_run(struct worker *w);
 /* The same from one VXLAN port, a turn of PORT_TURN_DATAGRAMS: 1, or 0 when there was
  * nothing, -ENODEV when its device is gone. What a turn has no room for waits for the
  * next one: port_has_frames() (port_walk.h). */
-int egress_run_port(struct worker *w, struct port *port);
+int egress_run_port(struct worker *w, struct port_queue *q);
 
 /* The peer has a session (or needs one): sends what waits, or asks for a
  * handshake. */

@@ -309,8 +309,8 @@ static enum drop decapsulate(struct worker *w, struct in_batch *b, uint32_t i)
 	port = port_match(w->lane, inner->ip, &inner->view, &frame_off);
 	if (!port)
 		return DROP_NONE;
-	b->port[i] = port;
-	return port_take(w, port, frame_off, inner, &b->frame[i]);
+	b->port[i] = &port->queue[w->id];
+	return port_take(w, b->port[i], frame_off, inner, &b->frame[i]);
 }
 
 static void stage_inner(struct worker *w, struct in_batch *b)
@@ -441,8 +441,8 @@ static void stage_deliver_ports(struct worker *w, struct in_batch *b)
 	if (!b->n_port_packets)
 		return;
 	TAILQ_FOREACH (port, &w->lane->ports.list, entry) {
-		if (port->n_in_batch)
-			port_deliver(w, b, port);
+		if (port->queue[w->id].n_in_batch)
+			port_deliver(w, b, &port->queue[w->id]);
 	}
 	keep_device_packets(b);
 }

@@ -41,7 +41,7 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 {
 	int err;
 
-	*lane = (struct lane){.env = env, .mtu = mtu, .route_generation = 1};
+	*lane = (struct lane){.env = env, .mtu = mtu, .route_generation = 1, .n_workers = 1};
 	TAILQ_INIT(&lane->peers);
 	TAILQ_INIT(&lane->ports.list);
 	encap_table_default(&lane->encap);

@@ -48,6 +48,7 @@ struct lane {
 	struct encap_table encap_set, encap_environment;
 
 	struct worker self; /* the lane's own thread */
+	unsigned n_workers;
 
 	bool up;	/* device up, sockets open */
 	bool wanted_up; /* device up; differs when the port could not be had */

@@ -180,10 +180,26 @@ static int check_config(const struct lane *lane, const struct port_config *confi
 
 /* The flow-independent half of what its device takes; limits come with each
  * delivery (port_ingress.c). */
-static void init_gro(struct port *port)
+static int init_queue(struct port *port, struct port_queue *q)
 {
-	port->gro = port->lane->offload.port_gro;
-	port->gro.encap = &port->lane->encap;
+	q->port = port;
+	q->read_max = READ_MAX_FIRST;
+	q->gro = port->lane->offload.port_gro;
+	q->gro.encap = &port->lane->encap;
+	return port_out_new(&q->out);
+}
+
+static int make_queues(struct port *port)
+{
+	const unsigned n = port->lane->n_workers;
+	int err = 0;
+
+	port->queue = calloc(n, sizeof(*port->queue));
+	if (!port->queue)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n && !err; i++)
+		err = init_queue(port, &port->queue[i]);
+	return err;
 }
 
 static int make_tables(struct port *port)
@@ -196,7 +212,7 @@ static int make_tables(struct port *port)
 	err = fdb_new(&port->config.fdb, hash_key, &port->fdb);
 	if (err)
 		return err;
-	err = port_out_new(&port->out);
+	err = make_queues(port);
 	if (err)
 		return err;
 	lane->env->random(lane->env->ctx, hash_key, sizeof(hash_key));
@@ -207,7 +223,9 @@ static void free_port(struct port *port)
 {
 	fdb_free(port->fdb);
 	neightab_free(port->neighbours);
-	port_out_free(port->out);
+	for (unsigned i = 0; port->queue && i < port->lane->n_workers; i++)
+		port_out_free(port->queue[i].out);
+	free(port->queue);
 	free(port);
 }
 
@@ -218,7 +236,8 @@ static int open_device(struct port *port, char err_text[PORT_ERR_LEN])
 
 	if (err)
 		return err;
-	port->io.mac(port->io.ctx, port->mac);
+	for (unsigned i = 0; i < port->lane->n_workers; i++)
+		port_mac(port, port->queue[i].mac);
 	return 0;
 }
 
@@ -235,8 +254,6 @@ static int new_checked(struct lane *lane, const struct port_config *config, stru
 	}
 	port->lane = lane;
 	port->config = *config;
-	port->read_max = READ_MAX_FIRST;
-	init_gro(port);
 	err = make_tables(port);
 	if (err)
 		snprintf(err_text, PORT_ERR_LEN, "tables of %zu entries: %s", config->fdb.limit,
@@ -357,18 +374,37 @@ int port_configure(struct port *port, const struct port_config *config, char err
 	return 0;
 }
 
-void port_withdraw_merging(struct port *port, const struct vnet *v)
+struct port_stats port_sum_stats(const struct port *port)
 {
-	struct gro_config *gro = &port->gro;
+	struct port_stats sum = {0};
+
+	for (unsigned i = 0; i < port->lane->n_workers; i++) {
+		const struct port_stats *s = &port->queue[i].stats;
+
+#define X(field, help) sum.field += s->field;
+		PORT_STATS_LIST(X)
+#undef X
+	}
+	return sum;
+}
+
+void port_mac(const struct port *port, uint8_t mac[6])
+{
+	port->io.mac(port->io.ctx, mac);
+}
+
+void port_withdraw_merging(struct port_queue *q, const struct vnet *v)
+{
+	struct gro_config *gro = &q->gro;
 	bool *on = v->gso == VNET_GSO_UDP    ? &gro->udp
 		   : v->gso == VNET_GSO_TCP4 ? &gro->tcp4
 					     : &gro->tcp6;
 
-	port->stats.merges_refused++;
+	q->stats.merges_refused++;
 	if (*on)
 		log_info("port %s: the kernel refused a merged %s packet: they are delivered "
 			 "singly from now on",
-			 port->config.name,
+			 q->port->config.name,
 			 v->gso == VNET_GSO_UDP	   ? "UDP"
 			 : v->gso == VNET_GSO_TCP4 ? "IPv4 TCP"
 						   : "IPv6 TCP");

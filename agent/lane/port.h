@@ -121,6 +121,19 @@ struct port_heard {
 	enum drop drop;
 };
 
+/* What a worker has of a port for itself. */
+struct port_queue {
+	struct port *port;
+	struct gro_config gro; /* what its device takes */
+	uint8_t mac[6];	       /* of the overlay end */
+	struct port_heard heard;
+	struct port_out *out; /* batch.h */
+	unsigned n_in_batch;  /* packets that came in for it and are not delivered yet */
+	uint16_t ip_id;	      /* of the next outer IPv4 header */
+	unsigned read_max;    /* frames asked for at a time */
+	struct port_stats stats;
+};
+
 struct port {
 	TAILQ_ENTRY(port) entry;
 	struct port *next_in_bucket;
@@ -130,14 +143,7 @@ struct port {
 	bool gone; /* its device was deleted; port_reap() takes it away */
 	struct fdb *fdb;
 	struct neightab *neighbours;
-	struct gro_config gro; /* what its device takes */
-	uint8_t mac[6];	       /* of the overlay end */
-	struct port_heard heard;
-	struct port_out *out; /* batch.h */
-	unsigned n_in_batch;  /* packets that came in for it and are not delivered yet */
-	uint16_t ip_id;	      /* of the next outer IPv4 header */
-	unsigned read_max;    /* frames asked for at a time */
-	struct port_stats stats;
+	struct port_queue *queue; /* of each worker, by its id */
 };
 
 TAILQ_HEAD(port_list, port);
@@ -180,7 +186,12 @@ struct port *port_match(const struct lane *lane, const uint8_t *ip, const struct
  * port)? VTEPs never fragment (RFC 7348 4.3), and the lane does not reassemble. */
 bool port_is_fragment(const struct lane *lane, const uint8_t *ip, const struct ip_view *v);
 
+/* What its workers have counted, together. */
+struct port_stats port_sum_stats(const struct port *port);
+/* MAC address of the overlay end, as it was last read (portdev.h). */
+void port_mac(const struct port *port, uint8_t mac[6]);
+
 /* The kernel refused a superpacket of this kind on the port. */
-void port_withdraw_merging(struct port *port, const struct vnet *v);
+void port_withdraw_merging(struct port_queue *q, const struct vnet *v);
 
 #endif

@@ -124,12 +124,14 @@ static void merge_bridge(struct port_config *config, const struct port_change *c
 static const char *differs_from_fixed(const struct port *port, const struct port_change *c)
 {
 	const struct port_config *has = &port->config, *wanted = &c->config;
+	uint8_t mac[6];
 
+	port_mac(port, mac);
 	if (given(c, PORT_FIELD_KIND) && wanted->kind != has->kind)
 		return "kind";
 	if (given(c, PORT_FIELD_MTU) && wanted->mtu != has->mtu)
 		return "mtu";
-	if (given(c, PORT_FIELD_MAC) && memcmp(wanted->mac, port->mac, sizeof(port->mac)) != 0)
+	if (given(c, PORT_FIELD_MAC) && memcmp(wanted->mac, mac, sizeof(mac)) != 0)
 		return "mac";
 	if (given(c, PORT_FIELD_GSO_MAX_SIZE) && wanted->gso_max_size != has->gso_max_size)
 		return "gso_max_size";

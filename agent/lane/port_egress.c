@@ -5,7 +5,7 @@
  * other (egress.c). A superpacket stays one: gso cuts it, outer headers and all.
  *
  * One frame may become very many datagrams, and whoever sends it is not to be
- * trusted with everybody's time: what was read waits in port->out, and a turn takes
+ * trusted with everybody's time: what was read waits in q->out, and a turn takes
  * some of it.
  */
 #include <errno.h>
@@ -19,81 +19,81 @@
 #include "offload/vxlan.h"
 #include "port_walk.h"
 
-static void count_frames(struct worker *w, struct port *port, const struct port_out *po)
+static void count_frames(struct worker *w, struct port_queue *q, const struct port_out *po)
 {
-	port->stats.reads++;
-	port->stats.frames_in += po->n;
+	q->stats.reads++;
+	q->stats.frames_in += po->n;
 	for (unsigned i = 0; i < po->n; i++)
-		port->stats.bytes_in += po->frame[i].len;
-	w->stats.drop[DROP_PORT_KERNEL] += port->io.take_drops(port->io.ctx);
+		q->stats.bytes_in += po->frame[i].len;
+	w->stats.drop[DROP_PORT_KERNEL] += q->port->io.take_drops(q->port->io.ctx);
 }
 
 /* Long frames are read a few at a time, so that they are still in the caches when
  * they are sealed. */
-static void adapt_read(struct port *port, const struct port_out *po)
+static void adapt_read(struct port_queue *q, const struct port_out *po)
 {
 	uint32_t bytes = 1;
 
 	for (unsigned i = 0; i < po->n; i++)
 		bytes += po->frame[i].len;
-	port->read_max = PORT_READ_BYTES / (bytes / po->n + 1);
-	if (port->read_max < 1)
-		port->read_max = 1;
-	if (port->read_max > PORT_FRAMES_MAX)
-		port->read_max = PORT_FRAMES_MAX;
+	q->read_max = PORT_READ_BYTES / (bytes / po->n + 1);
+	if (q->read_max < 1)
+		q->read_max = 1;
+	if (q->read_max > PORT_FRAMES_MAX)
+		q->read_max = PORT_FRAMES_MAX;
 }
 
-bool port_has_frames(const struct port *port)
+bool port_has_frames(const struct port_queue *q)
 {
-	return port->out->next < port->out->n;
+	return q->out->next < q->out->n;
 }
 
-int port_read(struct worker *w, struct port *port)
+int port_read(struct worker *w, struct port_queue *q)
 {
 	const size_t room = PORTDEV_HEADROOM + PORTDEV_FRAME_MAX;
-	struct port_out *po = port->out;
-	const unsigned max = port->read_max;
+	struct port_out *po = q->out;
+	const unsigned max = q->read_max;
 	int n;
 
 	for (unsigned i = 0; i < max; i++)
 		po->frame[i] =
 			(struct portdev_read){.frame = po->memory + i * room + PORTDEV_HEADROOM};
-	n = port->io.read(port->io.ctx, po->frame, max);
+	n = q->port->io.read(q->port->io.ctx, po->frame, max);
 	w->out->drained = n < (int)max;
 	if (n <= 0)
 		return n;
 	po->n = (unsigned)n;
 	po->next = 0;
 	po->next_vtep = po->n_copies = 0;
-	count_frames(w, port, po);
-	adapt_read(port, po);
+	count_frames(w, q, po);
+	adapt_read(q, po);
 	return n;
 }
 
-static void write_plain(struct port *port, uint8_t *frame, size_t len)
+static void write_plain(struct port_queue *q, uint8_t *frame, size_t len)
 {
 	struct iovec iov = {frame, len};
 	struct portdev_write w = {.iov = &iov, .n_iov = 1};
 
-	port->io.write(port->io.ctx, &w, 1);
+	q->port->io.write(q->port->io.ctx, &w, 1);
 	if (w.err == -ENODEV)
-		port->gone = true;
+		q->port->gone = true;
 }
 
-static bool answer_neighbour(struct port *port, const struct portdev_read *f)
+static bool answer_neighbour(struct port_queue *q, const struct portdev_read *f)
 {
 	uint8_t out[NEIGH_ANSWER_MAX_LEN];
 	const struct neighbour *known;
-	struct neigh_question q;
+	struct neigh_question question;
 
-	if (!port->config.answer_neighbours || f->vnet.gso != VNET_GSO_NONE ||
-	    !neigh_parse(f->frame, f->len, &q))
+	if (!q->port->config.answer_neighbours || f->vnet.gso != VNET_GSO_NONE ||
+	    !neigh_parse(f->frame, f->len, &question))
 		return false;
-	known = neightab_find(port->neighbours, q.target, q.addr_len);
+	known = neightab_find(q->port->neighbours, question.target, question.addr_len);
 	if (!known)
 		return false;
-	write_plain(port, out, neigh_answer(f->frame, f->len, &q, known->mac, out));
-	port->stats.answered++;
+	write_plain(q, out, neigh_answer(f->frame, f->len, &question, known->mac, out));
+	q->stats.answered++;
 	return true;
 }
 
@@ -117,9 +117,9 @@ static struct ip_view outer_view(const uint8_t *ip, uint32_t len, uint8_t addr_l
 	};
 }
 
-static struct vxlan_template template_of(const struct port *port, const struct vtep *to)
+static struct vxlan_template template_of(const struct port_queue *q, const struct vtep *to)
 {
-	const struct port_config *c = &port->config;
+	const struct port_config *c = &q->port->config;
 	struct vxlan_template t = {
 		.addr_len = c->local.addr_len,
 		.dst_port = c->udp_port,
@@ -128,7 +128,7 @@ static struct vxlan_template template_of(const struct port *port, const struct v
 		.dscp = c->dscp,
 		.inherit_dscp = c->inherit_dscp,
 		.checksum = c->checksum,
-		.ip_id = port->ip_id,
+		.ip_id = q->ip_id,
 	};
 
 	memcpy(t.local, c->local.addr, sizeof(t.local));
@@ -147,10 +147,10 @@ static unsigned segments_of(const struct super *s)
 
 /* A packet of @f to @to; how many datagrams it makes, 0: none, counted. @f stays as
  * it is, but for checksums that are finished. */
-static unsigned encapsulate(struct worker *w, struct port *port, struct portdev_read *f,
+static unsigned encapsulate(struct worker *w, struct port_queue *q, struct portdev_read *f,
 			    const struct vtep *to, struct super *s)
 {
-	const struct vxlan_template t = template_of(port, to);
+	const struct vxlan_template t = template_of(q, to);
 	struct vnet v = f->vnet;
 	uint32_t outer_len = vxlan_push(&t, f->frame, f->len, &v);
 	unsigned n;
@@ -161,7 +161,7 @@ static unsigned encapsulate(struct worker *w, struct port *port, struct portdev_
 	}
 	if (v.gso == VNET_GSO_NONE)
 		f->vnet = v;
-	*s = (struct super){.is_frame = true, .port = port};
+	*s = (struct super){.is_frame = true, .port = q};
 	s->in.ip = f->frame - outer_len;
 	s->in.len = f->len + outer_len;
 	s->in.vnet = v;
@@ -171,7 +171,7 @@ static unsigned encapsulate(struct worker *w, struct port *port, struct portdev_
 		w->stats.drop[DROP_PORT_SEGMENTS]++;
 		return 0;
 	}
-	port->ip_id = (uint16_t)(port->ip_id + n);
+	q->ip_id = (uint16_t)(q->ip_id + n);
 	return n;
 }
 
@@ -185,16 +185,16 @@ static enum drop check_frame(const struct worker *w, const struct portdev_read *
 }
 
 /* The next VTEP of the list that the frame at hand goes to; NULL: no more. */
-static const struct vtep *next_vtep(const struct port *port, struct port_out *po)
+static const struct vtep *next_vtep(const struct port_queue *q, struct port_out *po)
 {
 	const struct vtep *list;
-	const size_t n = fdb_flood_list(port->fdb, &list);
+	const size_t n = fdb_flood_list(q->port->fdb, &list);
 
 	while (po->next_vtep < n) {
 		const struct vtep *to = &list[po->next_vtep++];
 
 		/* All nodes may share one list: our own place in it is left out. */
-		if (!vtep_equal(to, &port->config.local))
+		if (!vtep_equal(to, &q->port->config.local))
 			return to;
 	}
 	return NULL;
@@ -207,19 +207,20 @@ static void finish_frame(struct port_out *po)
 }
 
 /* One more copy of the frame at hand, or none and on to the next frame. */
-static unsigned flood(struct worker *w, struct port *port, struct portdev_read *f, struct super *s)
+static unsigned flood(struct worker *w, struct port_queue *q, struct portdev_read *f,
+		      struct super *s)
 {
-	struct port_out *po = port->out;
-	const struct vtep *to = next_vtep(port, po);
-	unsigned n = to ? encapsulate(w, port, f, to, s) : 0;
+	struct port_out *po = q->out;
+	const struct vtep *to = next_vtep(q, po);
+	unsigned n = to ? encapsulate(w, q, f, to, s) : 0;
 
 	if (n) {
 		po->n_copies++;
-		port->stats.copies++;
+		q->stats.copies++;
 		return n;
 	}
 	if (po->n_copies)
-		port->stats.flooded++;
+		q->stats.flooded++;
 	else if (!to)
 		w->stats.drop[DROP_PORT_UNKNOWN]++;
 	finish_frame(po);
@@ -227,38 +228,38 @@ static unsigned flood(struct worker *w, struct port *port, struct portdev_read *
 }
 
 /* A frame whose destination is known. */
-static unsigned forward(struct worker *w, struct port *port, struct portdev_read *f,
+static unsigned forward(struct worker *w, struct port_queue *q, struct portdev_read *f,
 			const struct vtep *to, struct super *s)
 {
-	finish_frame(port->out);
-	if (!vtep_equal(to, &port->config.local))
-		return encapsulate(w, port, f, to, s);
+	finish_frame(q->out);
+	if (!vtep_equal(to, &q->port->config.local))
+		return encapsulate(w, q, f, to, s);
 	w->stats.drop[DROP_PORT_HAIRPIN]++;
 	return 0;
 }
 
 /* Not for the wire: refused, or answered here. */
-static bool is_done_with(struct worker *w, struct port *port, const struct portdev_read *f)
+static bool is_done_with(struct worker *w, struct port_queue *q, const struct portdev_read *f)
 {
 	enum drop drop = check_frame(w, f);
 
 	if (drop)
 		w->stats.drop[drop]++;
-	return drop || (!port->out->next_vtep && answer_neighbour(port, f));
+	return drop || (!q->out->next_vtep && answer_neighbour(q, f));
 }
 
 /* NULL: to be flooded, as is what has begun to be. */
-static const struct vtep *destination_of(const struct worker *w, const struct port *port,
+static const struct vtep *destination_of(const struct worker *w, const struct port_queue *q,
 					 const struct portdev_read *f)
 {
-	if (port->out->next_vtep || ether_is_multicast(f->frame))
+	if (q->out->next_vtep || ether_is_multicast(f->frame))
 		return NULL;
-	return fdb_lookup(port->fdb, f->frame, w->now_ns);
+	return fdb_lookup(q->port->fdb, f->frame, w->now_ns);
 }
 
-unsigned port_forward(struct worker *w, struct port *port, struct out_batch *b)
+unsigned port_forward(struct worker *w, struct port_queue *q, struct out_batch *b)
 {
-	struct port_out *po = port->out;
+	struct port_out *po = q->out;
 	unsigned n_datagrams = 0, n;
 
 	b->n = 0;
@@ -266,15 +267,14 @@ unsigned port_forward(struct worker *w, struct port *port, struct out_batch *b)
 		struct portdev_read *f = &po->frame[po->next];
 		const struct vtep *to;
 
-		if (is_done_with(w, port, f)) {
+		if (is_done_with(w, q, f)) {
 			finish_frame(po);
 			continue;
 		}
-		to = destination_of(w, port, f);
+		to = destination_of(w, q, f);
 		if (!to && b->n)
 			break; /* a copy goes alone */
-		n = to ? forward(w, port, f, to, &b->super[b->n])
-		       : flood(w, port, f, &b->super[b->n]);
+		n = to ? forward(w, q, f, to, &b->super[b->n]) : flood(w, q, f, &b->super[b->n]);
 		b->n += n > 0;
 		n_datagrams += n;
 		if (!to && n)
@@ -322,7 +322,7 @@ static bool find_inner(const struct super *s, struct inner_packet *ret)
 	return ip_parse(hdrs, len, &ret->view);
 }
 
-static void answer_too_big(struct worker *w, struct port *port, const struct inner_packet *in,
+static void answer_too_big(struct worker *w, struct port_queue *q, const struct inner_packet *in,
 			   uint32_t mtu)
 {
 	const uint8_t *ip = in->frame + in->l2_len;
@@ -335,7 +335,7 @@ static void answer_too_big(struct worker *w, struct port *port, const struct inn
 	memcpy(out, in->frame, in->l2_len);
 	memcpy(out, in->frame + ETHER_SRC_OFF, ETHER_MAC_LEN);
 	memcpy(out + ETHER_SRC_OFF, in->frame, ETHER_MAC_LEN);
-	write_plain(port, out, in->l2_len + len);
+	write_plain(q, out, in->l2_len + len);
 	w->stats.icmp_sent++;
 }
 

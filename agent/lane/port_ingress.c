@@ -32,21 +32,21 @@ static enum drop fold_ecn(struct gro_packet *p, uint8_t outer_ecn)
 	return DROP_NONE;
 }
 
-static enum drop learn_new(struct worker *w, struct port *port, const uint8_t *mac,
+static enum drop learn_new(struct worker *w, struct port_queue *q, const uint8_t *mac,
 			   const struct vtep *from)
 {
-	switch (fdb_learn(port->fdb, mac, from, w->now_ns)) {
+	switch (fdb_learn(q->port->fdb, mac, from, w->now_ns)) {
 	case FDB_REFUSED:
 	case FDB_BAD:
 		return DROP_PORT_SOURCE;
 	case FDB_NEW:
-		port->stats.learned++;
+		q->stats.learned++;
 		break;
 	case FDB_MOVED:
-		port->stats.moved++;
+		q->stats.moved++;
 		break;
 	case FDB_FULL:
-		port->stats.fdb_full++;
+		q->stats.fdb_full++;
 		break;
 	case FDB_KNOWN:
 		break;
@@ -55,22 +55,22 @@ static enum drop learn_new(struct worker *w, struct port *port, const uint8_t *m
 }
 
 /* A train comes from one address: it is looked up once. */
-static enum drop learn(struct worker *w, struct port *port, const uint8_t *mac,
+static enum drop learn(struct worker *w, struct port_queue *q, const uint8_t *mac,
 		       const struct vtep *from)
 {
-	struct port_heard *h = &port->heard;
+	struct port_heard *h = &q->heard;
 
 	if (h->at_ns != w->now_ns || memcmp(h->mac, mac, ETHER_MAC_LEN) != 0 ||
 	    !vtep_equal(&h->from, from)) {
 		*h = (struct port_heard){.at_ns = w->now_ns, .from = *from};
 		memcpy(h->mac, mac, ETHER_MAC_LEN);
-		h->drop = learn_new(w, port, mac, from);
+		h->drop = learn_new(w, q, mac, from);
 	}
 	return h->drop;
 }
 
-enum drop port_take(struct worker *w, struct port *port, uint32_t frame_off, struct gro_packet *ret,
-		    struct iovec *ret_frame)
+enum drop port_take(struct worker *w, struct port_queue *q, uint32_t frame_off,
+		    struct gro_packet *ret, struct iovec *ret_frame)
 {
 	const struct ip_view outer = ret->view;
 	const uint32_t len = outer.total_len - frame_off;
@@ -80,7 +80,7 @@ enum drop port_take(struct worker *w, struct port *port, uint32_t frame_off, str
 	uint16_t type;
 
 	memcpy(from.addr, ret->ip + outer.src_off, outer.addr_len);
-	if (!memcmp(frame + ETHER_SRC_OFF, port->mac, ETHER_MAC_LEN))
+	if (!memcmp(frame + ETHER_SRC_OFF, q->mac, ETHER_MAC_LEN))
 		return DROP_PORT_LOOP;
 
 	*ret_frame = (struct iovec){frame, len};
@@ -92,22 +92,23 @@ enum drop port_take(struct worker *w, struct port *port, uint32_t frame_off, str
 		ret->view = (struct ip_view){0};
 	else if (w->lane->offload.ecn)
 		drop = fold_ecn(ret, ip_ecn(&outer));
-	return drop ? drop : learn(w, port, frame + ETHER_SRC_OFF, &from);
+	return drop ? drop : learn(w, q, frame + ETHER_SRC_OFF, &from);
 }
 
-/* What is for @port, in order: the batch's own arrays when that is all of it. */
-static uint32_t select_packets(struct port_batch *pb, struct in_batch *b, const struct port *port,
-			       struct gro_packet **ret_packets, struct iovec **ret_frames)
+/* What is for @q, in order: the batch's own arrays when that is all of it. */
+static uint32_t select_packets(struct port_batch *pb, struct in_batch *b,
+			       const struct port_queue *q, struct gro_packet **ret_packets,
+			       struct iovec **ret_frames)
 {
 	uint32_t n = 0;
 
-	if (port->n_in_batch == b->n_inner) {
+	if (q->n_in_batch == b->n_inner) {
 		*ret_packets = b->inner;
 		*ret_frames = b->frame;
 		return b->n_inner;
 	}
 	for (uint32_t i = 0; i < b->n_inner; i++) {
-		if (b->port[i] != port)
+		if (b->port[i] != q)
 			continue;
 		pb->inner[n] = b->inner[i];
 		pb->frame_of[n++] = b->frame[i];
@@ -122,11 +123,11 @@ static bool is_congestion(int err)
 	return err == -ENOBUFS || err == -EAGAIN || err == -ENOMEM;
 }
 
-static enum drop write_error(struct port *port, int err)
+static enum drop write_error(struct port_queue *q, int err)
 {
 	switch (err) {
 	case -ENODEV:
-		port->gone = true;
+		q->port->gone = true;
 		return DROP_DEVICE_DOWN;
 	default:
 		return is_congestion(err) ? DROP_SEND_FULL : DROP_DEVICE_WRITE;
@@ -134,7 +135,7 @@ static enum drop write_error(struct port *port, int err)
 }
 
 /* Cuts a superpacket again that was not taken, delivers it piece by piece. */
-static void write_singly(struct worker *w, struct port *port, const struct gro_super *super,
+static void write_singly(struct worker *w, struct port_queue *q, const struct gro_super *super,
 			 const struct portdev_write *pw, uint8_t l2_len)
 {
 	static const struct vnet plain;
@@ -156,17 +157,17 @@ static void write_singly(struct worker *w, struct port *port, const struct gro_s
 		const struct iovec iov[] = {{scratch, l2_len}, {segment, segment_len}};
 		struct portdev_write one = {.vnet = plain, .iov = iov, .n_iov = 2};
 
-		port->io.write(port->io.ctx, &one, 1);
+		q->port->io.write(q->port->io.ctx, &one, 1);
 		if (one.err) {
-			drop = write_error(port, one.err);
+			drop = write_error(q, one.err);
 			w->stats.drop[drop]++;
 			/* Full or gone: no better for the others. */
 			if (one.err != -EINVAL && one.err != -EMSGSIZE)
 				break;
 			continue;
 		}
-		port->stats.frames_out++;
-		port->stats.bytes_out += iov[0].iov_len + iov[1].iov_len;
+		q->stats.frames_out++;
+		q->stats.bytes_out += iov[0].iov_len + iov[1].iov_len;
 	}
 	w->stats.drop[drop] += gso.n_segments - gso.next; /* 0 unless it broke off */
 }
@@ -176,37 +177,37 @@ static void write_singly(struct worker *w, struct port *port, const struct gro_s
  * to cut the superpacket itself (net/core/dev.c:__dev_direct_xmit()), because a
  * limit has just become lower: its pieces are taken then.
  */
-static void after_write(struct worker *w, struct port *port, struct portdev_write *pw,
+static void after_write(struct worker *w, struct port_queue *q, struct portdev_write *pw,
 			const struct gro_super *super, uint8_t l2_len)
 {
 	if (is_congestion(pw->err))
-		port->io.write(port->io.ctx, pw, 1);
+		q->port->io.write(q->port->io.ctx, pw, 1);
 	if (!pw->err) {
-		port->stats.frames_out++;
-		port->stats.bytes_out += super->len + l2_len;
-		port->stats.packets_merged += super->n - 1;
+		q->stats.frames_out++;
+		q->stats.bytes_out += super->len + l2_len;
+		q->stats.packets_merged += super->n - 1;
 	} else if (pw->err == -EINVAL && super->n > 1) {
-		port_withdraw_merging(port, &super->vnet);
-		write_singly(w, port, super, pw, l2_len);
+		port_withdraw_merging(q, &super->vnet);
+		write_singly(w, q, super, pw, l2_len);
 	} else if (is_congestion(pw->err) && super->n > 1) {
-		write_singly(w, port, super, pw, l2_len);
+		write_singly(w, q, super, pw, l2_len);
 	} else {
-		w->stats.drop[write_error(port, pw->err)] += super->n;
+		w->stats.drop[write_error(q, pw->err)] += super->n;
 	}
 }
 
-static void flush(struct worker *w, struct port *port, const struct gro_packet *packets)
+static void flush(struct worker *w, struct port_queue *q, const struct gro_packet *packets)
 {
 	struct port_batch *pb = w->port_batch;
 
 	if (!pb->n_write)
 		return;
-	port->io.write(port->io.ctx, pb->write, pb->n_write);
-	port->stats.writes++;
+	q->port->io.write(q->port->io.ctx, pb->write, pb->n_write);
+	q->stats.writes++;
 	for (unsigned i = 0; i < pb->n_write; i++) {
 		const struct gro_super *super = pb->written[i];
 
-		after_write(w, port, &pb->write[i], super, packets[super->first].l2_len);
+		after_write(w, q, &pb->write[i], super, packets[super->first].l2_len);
 	}
 	pb->n_write = pb->n_iov = 0;
 }
@@ -253,33 +254,33 @@ static uint32_t ip_len_max(uint32_t max_len)
 					   : 0;
 }
 
-static void follow_limits(struct worker *w, struct port *port)
+static void follow_limits(struct worker *w, struct port_queue *q)
 {
-	const struct portdev_limits limits = port->io.limits(port->io.ctx, w->now_ns);
-	struct gro_config *gro = &port->gro;
+	const struct portdev_limits limits = q->port->io.limits(q->port->io.ctx, w->now_ns);
+	struct gro_config *gro = &q->gro;
 
 	gro->max_len4 = ip_len_max(limits.max_len4);
 	gro->max_len6 = ip_len_max(limits.max_len6);
 	gro->max_segments = limits.max_segs && limits.max_segs < GRO_PIECES_MAX ? limits.max_segs
 										: GRO_PIECES_MAX;
-	port->io.mac(port->io.ctx, port->mac);
+	q->port->io.mac(q->port->io.ctx, q->mac);
 }
 
-void port_deliver(struct worker *w, struct in_batch *b, struct port *port)
+void port_deliver(struct worker *w, struct in_batch *b, struct port_queue *q)
 {
 	struct port_batch *pb = w->port_batch;
 	struct gro_packet *packets;
 	struct iovec *frames;
-	uint32_t n = select_packets(pb, b, port, &packets, &frames);
+	uint32_t n = select_packets(pb, b, q, &packets, &frames);
 
-	port->n_in_batch = 0;
-	follow_limits(w, port);
-	n = gro_merge(&b->gro, &port->gro, packets, n, b->merged);
+	q->n_in_batch = 0;
+	follow_limits(w, q);
+	n = gro_merge(&b->gro, &q->gro, packets, n, b->merged);
 	pb->n_write = pb->n_iov = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		if (pb->n_write == PORT_FRAMES_MAX)
-			flush(w, port, packets);
+			flush(w, q, packets);
 		put(pb, packets, frames, &b->merged[i]);
 	}
-	flush(w, port, packets);
+	flush(w, q, packets);
 }

@@ -20,6 +20,7 @@ struct train_engine;
 
 struct worker {
 	struct lane *lane;
+	unsigned id; /* which of every port's queues is its own */
 	struct device_io device;
 	struct udp_io udp;
 	const struct train_engine *train; /* the owner's; NULL: libsodium */

@@ -212,7 +212,7 @@ static bool run_batches(struct lane *lane, struct port *port)
 	bool busy = false;
 
 	for (int i = 0; i < BATCHES_PER_WAKEUP && !port->gone; i++) {
-		int n = egress_run_port(&lane->self, port);
+		int n = egress_run_port(&lane->self, &port->queue[0]);
 
 		if (n == -ENODEV)
 			port->gone = true;

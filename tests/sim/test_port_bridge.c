@@ -100,16 +100,16 @@ static void test_learning_and_moves(void **state)
 	send_and_expect(sim, p, back, true, true); /* unknown */
 	from_vtep(sim, 0, there);
 	sim_expect(p, there);
-	assert_int_equal(p->port->stats.learned, 1);
+	assert_int_equal(p->port->queue[0].stats.learned, 1);
 	send_and_expect(sim, p, back, true, false);
 	from_vtep(sim, 0, there); /* nothing new */
-	assert_int_equal(p->port->stats.learned, 1);
+	assert_int_equal(p->port->queue[0].stats.learned, 1);
 	from_vtep(sim, 2, there);
-	assert_int_equal(p->port->stats.moved, 1);
+	assert_int_equal(p->port->queue[0].stats.moved, 1);
 	send_and_expect(sim, p, back, false, true);
-	assert_int_equal(p->port->stats.learned, 1);
-	assert_int_equal(p->port->stats.flooded, 1);
-	assert_int_equal(p->port->stats.copies, 2); /* not to ourselves */
+	assert_int_equal(p->port->queue[0].stats.learned, 1);
+	assert_int_equal(p->port->queue[0].stats.flooded, 1);
+	assert_int_equal(p->port->queue[0].stats.copies, 2); /* not to ourselves */
 	assert_int_equal(sim_drops(&sim->node[1]), 0);
 	free(there);
 	free(back);
@@ -137,7 +137,7 @@ static void test_ageing(void **state)
 	from_vtep(sim, 0, there);
 	sim_run(sim, 15 * SECOND);
 	send_and_expect(sim, p, back, true, false);
-	assert_int_equal(p->port->stats.learned, 2);
+	assert_int_equal(p->port->queue[0].stats.learned, 2);
 	free(there);
 	free(back);
 	sim_free(sim);
@@ -158,7 +158,7 @@ static void test_static_entry_stays(void **state)
 	send_and_expect(sim, p, back, true, false);
 	from_vtep(sim, 0, there);
 	sim_expect(p, there);
-	assert_int_equal(p->port->stats.learned + p->port->stats.moved, 0);
+	assert_int_equal(p->port->queue[0].stats.learned + p->port->queue[0].stats.moved, 0);
 	assert_int_equal(sim_drops(&sim->node[1]), 1);
 	free(there);
 	free(back);
@@ -179,7 +179,7 @@ static void test_learning_off(void **state)
 	from_vtep(sim, 0, there);
 	sim_expect(p, there);
 	send_and_expect(sim, p, back, true, true);
-	assert_int_equal(p->port->stats.learned, 0);
+	assert_int_equal(p->port->queue[0].stats.learned, 0);
 	assert_int_equal(fdb_count(p->port->fdb, true), 0);
 	free(there);
 	free(back);
@@ -206,8 +206,8 @@ static void test_table_is_full(void **state)
 		free(there);
 		free(back);
 	}
-	assert_int_equal(p->port->stats.learned, 2);
-	assert_int_equal(p->port->stats.fdb_full, 1);
+	assert_int_equal(p->port->queue[0].stats.learned, 2);
+	assert_int_equal(p->port->queue[0].stats.fdb_full, 1);
 	sim_free(sim);
 }
 
@@ -262,7 +262,7 @@ static void test_learning_within_a_batch(void **state)
 		free(f);
 	}
 	sim_run(sim, SECOND);
-	assert_int_equal(p->port->stats.learned, 4);
+	assert_int_equal(p->port->queue[0].stats.learned, 4);
 	for (unsigned host = 11; host < 15; host++) {
 		const struct vtep *to;
 		uint8_t mac[6];
@@ -286,13 +286,13 @@ static void test_flooding(void **state)
 	send_and_expect(sim, p, all, false, false);
 	send_and_expect(sim, p, unknown, false, false);
 	assert_int_equal(lane->self.stats.drop[DROP_PORT_UNKNOWN], 2);
-	assert_int_equal(p->port->stats.flooded, 0);
+	assert_int_equal(p->port->queue[0].stats.flooded, 0);
 	flood_to_all(p);
 	send_and_expect(sim, p, all, true, true);
 	send_and_expect(sim, p, unknown, true, true);
 	assert_int_equal(lane->self.stats.drop[DROP_PORT_UNKNOWN], 2);
-	assert_int_equal(p->port->stats.flooded, 2);
-	assert_int_equal(p->port->stats.copies, 4);
+	assert_int_equal(p->port->queue[0].stats.flooded, 2);
+	assert_int_equal(p->port->queue[0].stats.copies, 4);
 	free(all);
 	free(unknown);
 	sim_free(sim);

@@ -152,8 +152,8 @@ static void test_arp_and_others(void **state)
 		sim_expect_bytes(port[1], frame, sizeof(frame));
 	}
 	sim_expect_nothing(port[1]);
-	assert_int_equal(port[0]->port->stats.flooded, 4);
-	assert_int_equal(port[0]->port->stats.copies, 4);
+	assert_int_equal(port[0]->port->queue[0].stats.flooded, 4);
+	assert_int_equal(port[0]->port->queue[0].stats.copies, 4);
 	sim_free(sim);
 }
 
@@ -205,10 +205,10 @@ static void test_many_frames_keep_their_order(void **state)
 		sim_expect_bytes(port[1], frame, sizeof(frame)); /* one flow: in order */
 	}
 	sim_expect_nothing(port[1]);
-	assert_int_equal(port[0]->port->stats.frames_in, 300);
-	assert_int_equal(port[1]->port->stats.frames_out, 300);
-	assert_int_equal(port[0]->port->stats.bytes_in, 300 * 64);
-	assert_int_equal(port[1]->port->stats.bytes_out, 300 * 64);
+	assert_int_equal(port[0]->port->queue[0].stats.frames_in, 300);
+	assert_int_equal(port[1]->port->queue[0].stats.frames_out, 300);
+	assert_int_equal(port[0]->port->queue[0].stats.bytes_in, 300 * 64);
+	assert_int_equal(port[1]->port->queue[0].stats.bytes_out, 300 * 64);
 	sim_free(sim);
 }
 

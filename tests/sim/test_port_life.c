@@ -162,7 +162,7 @@ static void test_device_deleted(void **state)
 	sim_run(sim, SECOND);
 	expect_some(port[1], 4);
 	port[1]->deleted = true;
-	assert_int_equal(egress_run_port(&lane->self, port[1]->port), -ENODEV);
+	assert_int_equal(egress_run_port(&lane->self, &port[1]->port->queue[0]), -ENODEV);
 	sim_run(sim, SECOND);
 	assert_null(port[1]->port);
 	assert_int_equal(lane->ports.n, 0);
@@ -237,7 +237,7 @@ static void test_full_device(void **state)
 		sim_run(sim, SECOND);
 		expect_some(port[1], 4);
 		assert_int_equal(sim_drops(&sim->node[1]), 222);
-		assert_int_equal(port[1]->port->stats.merges_refused, 0);
+		assert_int_equal(port[1]->port->queue[0].stats.merges_refused, 0);
 		sim_free(sim);
 	}
 }
@@ -260,8 +260,8 @@ static void test_superpacket_has_no_room(void **state)
 	sim_run(sim, SECOND);
 	expect_some(port[1], 4);
 	assert_int_equal(port[1]->superpackets, 2);
-	assert_int_equal(port[1]->port->stats.merges_refused, 0);
-	assert_int_equal(port[1]->port->stats.frames_out, port[1]->frames);
+	assert_int_equal(port[1]->port->queue[0].stats.merges_refused, 0);
+	assert_int_equal(port[1]->port->queue[0].stats.frames_out, port[1]->frames);
 	assert_int_equal(sim_drops(&sim->node[1]), 0);
 	sim_free(sim);
 }

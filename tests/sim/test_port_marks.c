@@ -105,7 +105,7 @@ static void check_mark(const struct mark *m, unsigned variant, bool ecn)
 		sim_expect(p, f);
 	sim_expect_nothing(p);
 	/* What is dropped has taught nothing. */
-	assert_int_equal(p->port->stats.learned, !dropped);
+	assert_int_equal(p->port->queue[0].stats.learned, !dropped);
 	free(f);
 	sim_free(sim);
 }

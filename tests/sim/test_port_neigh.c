@@ -168,8 +168,8 @@ static void check_answered(const struct question *q, bool tagged)
 	free(answer);
 	sim_expect_nothing(port[0]);
 	sim_expect_nothing(port[1]); /* not flooded */
-	assert_int_equal(port[0]->port->stats.answered, 1);
-	assert_int_equal(port[0]->port->stats.flooded, 0);
+	assert_int_equal(port[0]->port->queue[0].stats.answered, 1);
+	assert_int_equal(port[0]->port->queue[0].stats.flooded, 0);
 	assert_int_equal(sim_drops(&sim->node[0]), 0);
 	sim_free(sim);
 }
@@ -196,7 +196,7 @@ static void test_flooded(void **state)
 		sim_run(sim, SECOND);
 		sim_expect_bytes(port[1], frame, len);
 		sim_expect_nothing(port[0]);
-		assert_int_equal(port[0]->port->stats.answered, 0);
+		assert_int_equal(port[0]->port->queue[0].stats.answered, 0);
 		sim_free(sim);
 	}
 }

@@ -89,9 +89,9 @@ static void check_super(uint64_t seed, const struct sim_frame_args *a, int outer
 	sim_expect(port[1], f);
 	sim_expect_nothing(port[1]);
 	assert_int_equal(sim_drops(&sim->node[0]) + sim_drops(&sim->node[1]), 0);
-	assert_int_equal(port[0]->port->stats.frames_in, 1);
-	assert_int_equal(port[0]->port->stats.bytes_in, f->len);
-	assert_int_equal(port[1]->port->stats.frames_out, port[1]->frames);
+	assert_int_equal(port[0]->port->queue[0].stats.frames_in, 1);
+	assert_int_equal(port[0]->port->queue[0].stats.bytes_in, f->len);
+	assert_int_equal(port[1]->port->queue[0].stats.frames_out, port[1]->frames);
 	free(f);
 	sim_free(sim);
 }
@@ -270,7 +270,7 @@ static void test_single_packets_merge(void **state)
 	sim_run(sim, SECOND);
 	assert_int_equal(port[1]->frames, 2);
 	assert_int_equal(port[1]->superpackets, 2);
-	assert_int_equal(port[1]->port->stats.packets_merged, 18);
+	assert_int_equal(port[1]->port->queue[0].stats.packets_merged, 18);
 	for (unsigned i = 0; i < 20; i++) {
 		sim_expect(port[1], f[i % 2][i / 2]);
 		free(f[i % 2][i / 2]);
@@ -297,7 +297,7 @@ static void test_merging_refused(void **state)
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		struct sim_port *port[2];
 		struct sim *sim = established(305, 4, port);
-		const struct gro_config *gro = &port[1]->port->gro;
+		const struct gro_config *gro = &port[1]->port->queue[0].gro;
 		struct sim_frame_args args = refusals[i].args;
 		struct sim_frame *f;
 
@@ -310,11 +310,11 @@ static void test_merging_refused(void **state)
 			sim_expect(port[1], f);
 			sim_expect_nothing(port[1]);
 		}
-		assert_int_equal(port[1]->port->stats.merges_refused, 1);
+		assert_int_equal(port[1]->port->queue[0].stats.merges_refused, 1);
 		assert_int_equal(gro->tcp4, refusals[i].left[0]);
 		assert_int_equal(gro->tcp6, refusals[i].left[1]);
 		assert_int_equal(gro->udp, refusals[i].left[2]);
-		assert_int_equal(port[1]->port->stats.frames_out, port[1]->frames);
+		assert_int_equal(port[1]->port->queue[0].stats.frames_out, port[1]->frames);
 		assert_int_equal(sim_drops(&sim->node[1]), 0);
 		free(f);
 		sim_free(sim);

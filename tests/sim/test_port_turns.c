@@ -80,16 +80,16 @@ static void test_flooding_in_turns(void **state)
 	flood_to_many(port[0]);
 	send_broadcasts(port[0]);
 	do {
-		const uint64_t before = p->stats.copies;
+		const uint64_t before = p->queue[0].stats.copies;
 
-		assert_int_equal(egress_run_port(&lane->self, p), 1);
-		assert_in_range((p->stats.copies - before) * N_SEGMENTS, 1,
+		assert_int_equal(egress_run_port(&lane->self, &p->queue[0]), 1);
+		assert_in_range((p->queue[0].stats.copies - before) * N_SEGMENTS, 1,
 				PORT_TURN_DATAGRAMS + N_SEGMENTS);
 		n_turns++;
-	} while (port_has_frames(p));
+	} while (port_has_frames(&p->queue[0]));
 	assert_in_range(n_turns, N_FRAMES * N_VTEPS * N_SEGMENTS / PORT_TURN_DATAGRAMS, 100);
-	assert_int_equal(p->stats.copies, N_FRAMES * N_VTEPS);
-	assert_int_equal(p->stats.flooded, N_FRAMES);
+	assert_int_equal(p->queue[0].stats.copies, N_FRAMES * N_VTEPS);
+	assert_int_equal(p->queue[0].stats.flooded, N_FRAMES);
 	sim_run(sim, SECOND);
 	expect_broadcasts(port[1]);
 	sim_free(sim);
@@ -115,12 +115,12 @@ static void test_others_in_between(void **state)
 	}
 	flood_to_many(port[0]);
 	send_broadcasts(port[0]);
-	assert_int_equal(egress_run_port(&lane->self, port[0]->port), 1);
-	assert_true(port_has_frames(port[0]->port));
+	assert_int_equal(egress_run_port(&lane->self, &port[0]->port->queue[0]), 1);
+	assert_true(port_has_frames(&port[0]->port->queue[0]));
 	sim_port_send(other[0], f);
-	assert_int_equal(egress_run_port(&lane->self, other[0]->port), 1);
-	assert_int_equal(other[0]->port->stats.copies, 1);
-	assert_true(port_has_frames(port[0]->port));
+	assert_int_equal(egress_run_port(&lane->self, &other[0]->port->queue[0]), 1);
+	assert_int_equal(other[0]->port->queue[0].stats.copies, 1);
+	assert_true(port_has_frames(&port[0]->port->queue[0]));
 	sim_run(sim, SECOND);
 	sim_expect(other[1], f);
 	expect_broadcasts(port[1]);
@@ -144,27 +144,27 @@ static void test_changes_in_between(void **state)
 	sim_mac(9, f->data); /* unknown, not a group */
 	flood_to_many(port[0]);
 	sim_port_send(port[0], f);
-	assert_int_equal(egress_run_port(&lane->self, p), 1);
+	assert_int_equal(egress_run_port(&lane->self, &p->queue[0]), 1);
 	assert_int_equal(fdb_set(p->fdb, f->data, &node1), 0);
-	while (port_has_frames(p))
-		assert_int_equal(egress_run_port(&lane->self, p), 1);
-	assert_int_equal(p->stats.copies, N_VTEPS);
+	while (port_has_frames(&p->queue[0]))
+		assert_int_equal(egress_run_port(&lane->self, &p->queue[0]), 1);
+	assert_int_equal(p->queue[0].stats.copies, N_VTEPS);
 	sim_run(sim, SECOND);
 	sim_expect(port[1], f); /* once */
 	sim_expect_nothing(port[1]);
 
 	assert_int_equal(fdb_remove(p->fdb, f->data), 0);
 	sim_port_send(port[0], f);
-	assert_int_equal(egress_run_port(&lane->self, p), 1);
+	assert_int_equal(egress_run_port(&lane->self, &p->queue[0]), 1);
 	assert_int_equal(lane_set_up(lane, false), 0);
-	assert_int_equal(egress_run_port(&lane->self, p), 1);
-	assert_false(port_has_frames(p));
+	assert_int_equal(egress_run_port(&lane->self, &p->queue[0]), 1);
+	assert_false(port_has_frames(&p->queue[0]));
 	assert_int_equal(lane->self.stats.drop[DROP_DEVICE_DOWN], dropped + 1);
 	assert_int_equal(lane_set_up(lane, true), 0);
 
 	sim_port_send(port[0], f);
-	assert_int_equal(egress_run_port(&lane->self, p), 1);
-	assert_true(port_has_frames(p));
+	assert_int_equal(egress_run_port(&lane->self, &p->queue[0]), 1);
+	assert_true(port_has_frames(&p->queue[0]));
 	port_remove(lane, p);
 	free(f);
 	sim_free(sim);

@@ -100,6 +100,7 @@ static inline void port_world_init(struct port_world *w)
 	w->port_env = (struct port_env){w, port_world_open, port_world_close, port_world_check};
 	w->lane.env = &w->env;
 	w->lane.self.lane = &w->lane;
+	w->lane.n_workers = 1;
 	w->lane.port_env = &w->port_env;
 	TAILQ_INIT(&w->lane.ports.list);
 }

@@ -192,7 +192,7 @@ static void test_new_and_find(void **state)
 	assert_null(port_find(&w.lane, ""));
 	assert_ptr_equal(match(&c), first);
 	assert_ptr_equal(match(&second->config), second);
-	assert_memory_equal(first->mac, w.mac, 6);
+	assert_memory_equal(first->queue[0].mac, w.mac, 6);
 	assert_false(first->gone);
 
 	port_remove(&w.lane, first);
@@ -588,15 +588,16 @@ static void test_withdraw_merging(void **state)
 		const struct vnet v = {.gso = kinds[i]};
 
 		port = make_named("p", 1);
-		port_withdraw_merging(port, &v);
-		port_withdraw_merging(port, &v);
-		assert_int_equal(port->gro.tcp4, i != 0);
-		assert_int_equal(port->gro.tcp6, i != 1);
-		assert_int_equal(port->gro.udp, i != 2);
-		assert_int_equal(port->stats.merges_refused, 2);
+		port_withdraw_merging(&port->queue[0], &v);
+		port_withdraw_merging(&port->queue[0], &v);
+		assert_int_equal(port->queue[0].gro.tcp4, i != 0);
+		assert_int_equal(port->queue[0].gro.tcp6, i != 1);
+		assert_int_equal(port->queue[0].gro.udp, i != 2);
+		assert_int_equal(port->queue[0].stats.merges_refused, 2);
 		port_remove(&w.lane, port);
 	}
-	assert_true(other->gro.tcp4 && other->gro.tcp6 && other->gro.udp);
+	assert_true(other->queue[0].gro.tcp4 && other->queue[0].gro.tcp6 &&
+		    other->queue[0].gro.udp);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

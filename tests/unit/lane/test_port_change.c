@@ -109,7 +109,7 @@ static void test_fixed(void **state)
 	expect_refused(-EINVAL, "gso_max_size");
 	change.given = PORT_FIELD_MAC;
 	expect_refused(-EINVAL, "mac");
-	memcpy(change.config.mac, port->mac, 6);
+	memcpy(change.config.mac, port->queue[0].mac, 6);
 	change.given |= PORT_FIELD_MTU | PORT_FIELD_KIND | PORT_FIELD_GSO_MAX_SIZE | PORT_FIELD_TTL;
 	change.config.mtu = 0;
 	change.config.kind = PORTDEV_AUTO;
