@@ -17,6 +17,22 @@ static uint64_t next_send_counter(const struct keypair *kp)
 	return __atomic_load_n(&kp->send_counter, __ATOMIC_RELAXED);
 }
 
+/* Whoever finds a session in a slot must find it whole. */
+static void put(struct keypair **slot, struct keypair *kp)
+{
+	__atomic_store_n(slot, kp, __ATOMIC_RELEASE);
+}
+
+struct keypair *keypair_current(const struct keypair_slots *s)
+{
+	return __atomic_load_n(&s->current, __ATOMIC_ACQUIRE);
+}
+
+bool keypair_is_next(const struct keypair_slots *s, const struct keypair *kp)
+{
+	return kp && __atomic_load_n(&s->next, __ATOMIC_ACQUIRE) == kp;
+}
+
 static void drop(struct keypair_dropped *d, struct keypair *kp)
 {
 	if (kp)
@@ -82,7 +98,7 @@ struct keypair_dropped keypair_slots_add(struct keypair_slots *s, struct keypair
 	if (!kp->initiator) {
 		/* Unconfirmed, so `current` keeps carrying what we send. */
 		drop(&dropped, s->next);
-		s->next = kp;
+		put(&s->next, kp);
 		if (!in_use_by_peer(s->previous)) {
 			drop(&dropped, s->previous);
 			s->previous = NULL;
@@ -97,7 +113,7 @@ struct keypair_dropped keypair_slots_add(struct keypair_slots *s, struct keypair
 		drop(&dropped, s->previous);
 		drop(&dropped, s->current);
 		s->previous = s->next;
-		s->next = NULL;
+		put(&s->next, NULL);
 	} else if (in_use_by_peer(s->previous)) {
 		drop(&dropped, s->current);
 		/* Only until the peer has come over to the new one. */
@@ -106,7 +122,7 @@ struct keypair_dropped keypair_slots_add(struct keypair_slots *s, struct keypair
 		drop(&dropped, s->previous);
 		s->previous = s->current;
 	}
-	s->current = kp;
+	put(&s->current, kp);
 	return dropped;
 }
 
@@ -119,9 +135,22 @@ bool keypair_slots_confirm(struct keypair_slots *s, struct keypair *kp,
 
 	drop(ret_dropped, s->previous);
 	s->previous = s->current;
-	s->current = kp;
-	s->next = NULL;
+	put(&s->current, kp);
+	put(&s->next, NULL);
 	return true;
+}
+
+struct keypair_dropped keypair_slots_clear(struct keypair_slots *s)
+{
+	struct keypair_dropped dropped = {0};
+
+	drop(&dropped, s->current);
+	drop(&dropped, s->previous);
+	drop(&dropped, s->next);
+	put(&s->current, NULL);
+	put(&s->next, NULL);
+	s->previous = NULL;
+	return dropped;
 }
 
 void keypair_wipe(struct keypair *kp)

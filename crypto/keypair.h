@@ -28,24 +28,34 @@ struct keypair {
 	uint64_t birth_ns;     /* CLOCK_BOOTTIME at derivation */
 	uint32_t local_index;  /* what the peer puts in receiver_index */
 	uint32_t remote_index;
-	bool initiator;		 /* we initiated this session */
-	bool crossed;		 /* one of two that both sides initiated at once: the peer
-				    sends under one, we under the other */
-	uint64_t rekey_delay_ns; /* renew that much later than REKEY_AFTER_TIME */
+	bool initiator;		      /* we initiated this session */
+	bool crossed;		      /* one of two that both sides initiated at once: the peer
+					 sends under one, we under the other */
+	uint64_t rekey_delay_ns;      /* renew that much later than REKEY_AFTER_TIME */
+	struct keypair *next_retired; /* the caller's, for one that fell out of the slots */
+	uint32_t replay_lock;	      /* the caller's, for its calls of replay.h */
 	struct replay replay;
 };
 
+/* Changed by one thread at a time; `current` and `next` are looked at by others, by
+ * the functions below. */
 struct keypair_slots {
 	struct keypair *current;
 	struct keypair *previous;
 	struct keypair *next;
 };
 
-/* Up to two sessions fall out of the slots on one rotation. */
+/* Up to two sessions fall out of the slots on one rotation, three when cleared. */
 struct keypair_dropped {
-	struct keypair *kp[2];
+	struct keypair *kp[3];
 	unsigned n;
 };
+
+/* The session to send under, NULL: none. What it points to stays as long as the caller
+ * sees to it. Any thread. */
+struct keypair *keypair_current(const struct keypair_slots *s);
+/* Does @kp wait for the peer's first data message? Any thread. */
+bool keypair_is_next(const struct keypair_slots *s, const struct keypair *kp);
 
 /* Usable to send / receive at @now_ns: younger than REJECT_AFTER_TIME and below
  * REJECT_AFTER_MESSAGES. NULL is never usable. A @now_ns before the birth counts
@@ -83,6 +93,9 @@ struct keypair_dropped keypair_slots_add(struct keypair_slots *s, struct keypair
  */
 bool keypair_slots_confirm(struct keypair_slots *s, struct keypair *kp,
 			   struct keypair_dropped *ret_dropped);
+
+/* Empties the slots. */
+struct keypair_dropped keypair_slots_clear(struct keypair_slots *s);
 
 /* Wipes the whole struct. NULL is fine. */
 void keypair_wipe(struct keypair *kp);

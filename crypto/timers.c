@@ -4,19 +4,34 @@
 /* Data went out and the other side stayed silent, not even a keepalive. */
 #define NEW_HANDSHAKE_AFTER_NS (KEEPALIVE_TIMEOUT_NS + REKEY_TIMEOUT_NS)
 
+/* Deadlines order no other memory. What has the value already is not written: several
+ * threads have it in their caches. */
+static uint64_t get(const uint64_t *deadline_ns)
+{
+	return __atomic_load_n(deadline_ns, __ATOMIC_RELAXED);
+}
+
+static void put(uint64_t *deadline_ns, uint64_t at_ns)
+{
+	if (get(deadline_ns) != at_ns)
+		__atomic_store_n(deadline_ns, at_ns, __ATOMIC_RELAXED);
+}
+
 /* The one place that starts a timer: a stopped peer has none. */
 static void arm(const struct timers *t, uint64_t *deadline_ns, uint64_t at_ns)
 {
 	if (t->enabled)
-		*deadline_ns = at_ns;
+		put(deadline_ns, at_ns);
 }
 
 static bool take_due(uint64_t *deadline_ns, uint64_t now_ns)
 {
-	if (!*deadline_ns || *deadline_ns > now_ns)
-		return false;
-	*deadline_ns = 0;
-	return true;
+	uint64_t at_ns = get(deadline_ns);
+
+	/* If a walk arms it anew meanwhile, it is not due any more. */
+	return at_ns && at_ns <= now_ns &&
+	       __atomic_compare_exchange_n(deadline_ns, &at_ns, 0, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
 }
 
 void timers_start(struct timers *t, uint64_t now_ns)
@@ -39,7 +54,7 @@ void timers_set_persistent(struct timers *t, uint16_t interval_s, uint64_t now_n
 
 	t->persistent_interval_s = interval_s;
 	if (!interval_s)
-		t->persistent_keepalive_ns = 0;
+		put(&t->persistent_keepalive_ns, 0);
 	else if (was_off)
 		arm(t, &t->persistent_keepalive_ns, now_ns);
 }
@@ -51,26 +66,37 @@ bool timers_may_initiate(const struct timers *t, uint64_t now_ns)
 
 void timers_data_sent(struct timers *t, uint64_t now_ns, uint64_t jitter_ns)
 {
-	if (!t->new_handshake_ns)
+	if (!get(&t->new_handshake_ns))
 		arm(t, &t->new_handshake_ns, now_ns + NEW_HANDSHAKE_AFTER_NS + jitter_ns);
+}
+
+bool timers_answer_awaited(const struct timers *t)
+{
+	return get(&t->new_handshake_ns) != 0;
+}
+
+static void need_another(struct timers *t)
+{
+	if (!__atomic_load_n(&t->need_another_keepalive, __ATOMIC_RELAXED))
+		__atomic_store_n(&t->need_another_keepalive, true, __ATOMIC_RELAXED);
 }
 
 void timers_data_received(struct timers *t, uint64_t now_ns)
 {
-	if (t->send_keepalive_ns)
-		t->need_another_keepalive = true;
+	if (get(&t->send_keepalive_ns))
+		need_another(t);
 	else
 		arm(t, &t->send_keepalive_ns, now_ns + KEEPALIVE_TIMEOUT_NS);
 }
 
 void timers_any_authenticated_packet_sent(struct timers *t)
 {
-	t->send_keepalive_ns = 0;
+	put(&t->send_keepalive_ns, 0);
 }
 
 void timers_any_authenticated_packet_received(struct timers *t)
 {
-	t->new_handshake_ns = 0;
+	put(&t->new_handshake_ns, 0);
 }
 
 void timers_any_authenticated_packet_traversal(struct timers *t, uint64_t now_ns)
@@ -88,7 +114,7 @@ void timers_handshake_initiated(struct timers *t, uint64_t now_ns, uint64_t jitt
 
 void timers_retry_later(struct timers *t, uint64_t jitter_ns)
 {
-	if (!t->retransmit_handshake_ns)
+	if (!get(&t->retransmit_handshake_ns))
 		arm(t, &t->retransmit_handshake_ns,
 		    t->last_sent_handshake_ns + REKEY_TIMEOUT_NS + jitter_ns);
 }
@@ -105,9 +131,19 @@ void timers_new_attempt(struct timers *t)
 
 void timers_handshake_complete(struct timers *t)
 {
-	t->retransmit_handshake_ns = 0;
+	put(&t->retransmit_handshake_ns, 0);
 	t->handshake_attempts = 0;
-	t->sent_lastminute_handshake = false;
+	__atomic_store_n(&t->sent_lastminute_handshake, false, __ATOMIC_RELAXED);
+}
+
+bool timers_sent_lastminute(const struct timers *t)
+{
+	return __atomic_load_n(&t->sent_lastminute_handshake, __ATOMIC_RELAXED);
+}
+
+void timers_note_lastminute(struct timers *t)
+{
+	__atomic_store_n(&t->sent_lastminute_handshake, true, __ATOMIC_RELAXED);
 }
 
 void timers_session_derived(struct timers *t, uint64_t now_ns)
@@ -118,8 +154,9 @@ void timers_session_derived(struct timers *t, uint64_t now_ns)
 uint64_t timers_next(const struct timers *t)
 {
 	const uint64_t deadlines_ns[] = {
-		t->retransmit_handshake_ns, t->send_keepalive_ns,	t->new_handshake_ns,
-		t->zero_key_material_ns,    t->persistent_keepalive_ns,
+		get(&t->retransmit_handshake_ns), get(&t->send_keepalive_ns),
+		get(&t->new_handshake_ns),	  get(&t->zero_key_material_ns),
+		get(&t->persistent_keepalive_ns),
 	};
 	uint64_t next_ns = UINT64_MAX;
 	size_t i;
@@ -135,8 +172,8 @@ uint64_t timers_next(const struct timers *t)
  * earlier session have their own, earlier deadline, which stays. */
 static unsigned give_up(struct timers *t, uint64_t now_ns)
 {
-	t->send_keepalive_ns = 0;
-	if (!t->zero_key_material_ns)
+	put(&t->send_keepalive_ns, 0);
+	if (!get(&t->zero_key_material_ns))
 		arm(t, &t->zero_key_material_ns, now_ns + ZERO_KEYS_AFTER_NS);
 	return TIMER_GIVE_UP;
 }
@@ -152,8 +189,7 @@ static unsigned retransmit_handshake(struct timers *t, uint64_t now_ns)
 
 static unsigned send_keepalive(struct timers *t, uint64_t now_ns)
 {
-	if (t->need_another_keepalive) {
-		t->need_another_keepalive = false;
+	if (__atomic_exchange_n(&t->need_another_keepalive, false, __ATOMIC_RELAXED)) {
 		arm(t, &t->send_keepalive_ns, now_ns + KEEPALIVE_TIMEOUT_NS);
 	}
 	return TIMER_SEND_KEEPALIVE;

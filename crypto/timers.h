@@ -4,7 +4,11 @@
  * actions and the next deadline out. Times are CLOCK_BOOTTIME nanoseconds; a
  * deadline of 0 means "not pending" (callers never pass now_ns == 0).
  * @jitter_ns is drawn by the caller, uniform in [0, REKEY_TIMEOUT_JITTER_MAX_NS].
- * Control thread.
+
+ * One thread at a time, except for the five events of traffic (timers_data_... and
+ * timers_any_...), timers_answer_awaited() and timers_next(): any number of threads may
+ * call those, also beside timers_expire(). While timers are started and stopped nobody
+ * else calls anything.
  *
  *  retransmit_handshake  an initiation was sent and not yet answered
  *  send_keepalive        data came in and nothing went out for 10 s
@@ -58,6 +62,8 @@ bool timers_may_initiate(const struct timers *t, uint64_t now_ns);
 
 /* Events, named as in the paper's and the kernel's text. */
 void timers_data_sent(struct timers *t, uint64_t now_ns, uint64_t jitter_ns);
+/* Would timers_data_sent() do nothing, because a deadline for the answer is set? */
+bool timers_answer_awaited(const struct timers *t);
 void timers_data_received(struct timers *t, uint64_t now_ns);
 void timers_any_authenticated_packet_sent(struct timers *t);
 void timers_any_authenticated_packet_received(struct timers *t);
@@ -74,6 +80,10 @@ void timers_new_attempt(struct timers *t);
 /* Response consumed, or first data under `next`. */
 void timers_handshake_complete(struct timers *t);
 void timers_session_derived(struct timers *t, uint64_t now_ns);
+
+/* Was there a last handshake already for the session at hand? Any thread. */
+bool timers_sent_lastminute(const struct timers *t);
+void timers_note_lastminute(struct timers *t);
 
 /* Earliest deadline, UINT64_MAX when none. */
 uint64_t timers_next(const struct timers *t);

@@ -69,6 +69,7 @@ struct out_batch {
 	struct udpseg_item item[DATAGRAMS_MAX]; /* length and flow of each */
 	struct out_flow {
 		struct peer *peer;
+		struct endpoint to;
 		uint8_t tos;
 	} flow[DATAGRAMS_MAX];
 	uint32_t n_flows;
@@ -100,9 +101,6 @@ struct in_batch {
 	struct in_packet pkt[PACKETS_MAX];
 	struct train_car car[PACKETS_MAX];
 	uint8_t *memory;
-	/* sessions a promotion dropped while packets still name them */
-	struct keypair *retired[PACKETS_MAX];
-	unsigned n_retired;
 	/* what is delivered */
 	uint32_t n_inner;
 	struct gro_packet inner[PACKETS_MAX];

@@ -172,6 +172,7 @@ static void on_check(uv_check_t *check)
 	bool more = daemon_ports_run_pending(d);
 
 	port_reap(&d->lane);
+	lane_reap(&d->lane);
 	follow_stamps(d);
 	if (d->lane.handshakes.n)
 		more |= handshake_run(&d->lane, HANDSHAKES_PER_TURN);

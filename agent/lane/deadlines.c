@@ -5,6 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static void set_at(struct deadline *e, uint64_t at_ns)
+{
+	__atomic_store_n(&e->at_ns, at_ns, __ATOMIC_RELAXED);
+}
+
+uint64_t deadline_at_ns(const struct deadline *e)
+{
+	return __atomic_load_n(&e->at_ns, __ATOMIC_RELAXED);
+}
+
 /* Positions count from 0 here; the one kept in an entry is one more. */
 static void place(struct deadlines *d, size_t pos, struct deadline *e)
 {
@@ -57,6 +67,7 @@ static void take_out(struct deadlines *d, struct deadline *e)
 	struct deadline *last = d->heap[--d->n];
 
 	e->pos = 0;
+	set_at(e, 0);
 	if (last != e)
 		settle(d, pos, last);
 }
@@ -90,12 +101,12 @@ int deadlines_reserve(struct deadlines *d, size_t n)
 
 void deadlines_set(struct deadlines *d, struct deadline *e, uint64_t at_ns)
 {
-	e->at_ns = at_ns;
 	if (at_ns == UINT64_MAX) {
 		if (e->pos)
 			take_out(d, e);
 		return;
 	}
+	set_at(e, at_ns);
 	if (e->pos) {
 		settle(d, e->pos - 1, e);
 		return;

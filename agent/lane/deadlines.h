@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct deadline {
-	uint64_t at_ns;
-	size_t pos; /* place in the heap + 1; 0 = not queued */
+	uint64_t at_ns; /* 0: not queued; atomic for those without the lock */
+	size_t pos;	/* place in the heap + 1; 0 = not queued */
 };
 
 struct deadlines {
@@ -27,6 +27,8 @@ void deadlines_done(struct deadlines *d);
 int deadlines_reserve(struct deadlines *d, size_t n);
 /* Queues or moves @e; UINT64_MAX takes it out. */
 void deadlines_set(struct deadlines *d, struct deadline *e, uint64_t at_ns);
+/* When it is due, 0: not queued. Any thread. */
+uint64_t deadline_at_ns(const struct deadline *e);
 /* Earliest deadline, UINT64_MAX when none. */
 uint64_t deadlines_next(const struct deadlines *d);
 /* Takes the earliest entry out (its pos is then 0) if it is due at @now_ns, else

@@ -126,6 +126,16 @@ static void stage_check(struct worker *w, struct out_batch *b)
 	}
 }
 
+static bool may_answer(struct worker *w)
+{
+	bool ret;
+
+	worker_begin_rare(w);
+	ret = lane_icmp_allowed(w->lane);
+	worker_end_rare(w);
+	return ret;
+}
+
 /*
  * Tells the sender. The error comes from the address that could not be reached:
  * one of our own would be a martian on its way back in, and this one has its
@@ -140,7 +150,7 @@ static void answer(struct worker *w, const struct super *s, enum icmp_reason rea
 
 	iov.iov_len = icmp_error(s->in.ip, &s->view, reason, s->in.ip + s->view.dst_off, mtu, buf,
 				 sizeof(buf));
-	if (!iov.iov_len || !lane_icmp_allowed(w->lane))
+	if (!iov.iov_len || !may_answer(w))
 		return;
 	if (!w->device.write(w->device.ctx, &plain, &iov, 1))
 		w->stats.icmp_sent++;
@@ -165,38 +175,68 @@ static bool is_own_datagram(const struct worker *w, const struct super *s,
 	       !memcmp(s->in.ip + v->dst_off, dst, v->addr_len);
 }
 
+/* NULL: what has no peer, or one nobody knows how to reach, ends here. */
+static enum drop find_peer(struct worker *w, struct super *s)
+{
+	struct allowedips_owner *owner =
+		allowedips_lookup(&w->lane->allowed, s->in.ip + s->view.dst_off, s->view.addr_len);
+	struct endpoint ep;
+
+	if (!owner) {
+		if (!s->is_frame)
+			answer(w, s, ICMP_NO_PEER, 0);
+		return DROP_NO_PEER;
+	}
+	s->peer = peer_of_owner(owner);
+	ep = peer_endpoint(s->peer);
+	if (ep.dst.family == AF_UNSPEC) {
+		if (!s->is_frame)
+			answer(w, s, ICMP_NO_ENDPOINT, 0);
+		return DROP_NO_ENDPOINT;
+	}
+	return is_own_datagram(w, s, &ep) ? DROP_LOOP : DROP_NONE;
+}
+
 static void stage_find_peer(struct worker *w, struct out_batch *b)
 {
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
-		struct allowedips_owner *owner;
 
-		if (!super_alive(s))
-			continue;
-		owner = allowedips_lookup(&w->lane->allowed, s->in.ip + s->view.dst_off,
-					  s->view.addr_len);
-		if (!owner) {
-			s->in.drop = DROP_NO_PEER;
-			if (!s->is_frame)
-				answer(w, s, ICMP_NO_PEER, 0);
-			continue;
-		}
-		s->peer = peer_of_owner(owner);
-		if (s->peer->endpoint.dst.family == AF_UNSPEC) {
-			s->in.drop = DROP_NO_ENDPOINT;
-			if (!s->is_frame)
-				answer(w, s, ICMP_NO_ENDPOINT, 0);
-		} else if (is_own_datagram(w, s, &s->peer->endpoint)) {
-			s->in.drop = DROP_LOOP;
-		}
+		if (super_alive(s))
+			s->in.drop = find_peer(w, s);
 	}
 }
 
+/* Its peer has no session, or others wait for it already. */
 static void wait_for_session(struct worker *w, struct super *s)
 {
 	peer_stage(w->lane, s->peer, s);
 	s->taken = true;
 	handshake_initiate(w->lane, s->peer, false);
+}
+
+/* Under the lock it may turn out that there is a session just now. */
+static struct keypair *session_or_wait(struct worker *w, struct super *s)
+{
+	struct keypair *kp;
+
+	worker_begin_rare(w);
+	kp = keypair_current(&s->peer->slots);
+	if (s->peer->n_staged || !keypair_can_send(kp, w->now_ns)) {
+		wait_for_session(w, s);
+		kp = NULL;
+	}
+	worker_end_rare(w);
+	return kp;
+}
+
+static void check_path(struct worker *w, struct peer *peer)
+{
+	if (!pmtu_path_changed(w->lane, peer))
+		return;
+	worker_begin_rare(w);
+	pmtu_check_path(w->lane, peer);
+	worker_end_rare(w);
 }
 
 static void stage_find_session(struct worker *w, struct out_batch *b)
@@ -206,12 +246,11 @@ static void stage_find_session(struct worker *w, struct out_batch *b)
 
 		if (!super_alive(s))
 			continue;
-		if (!keypair_can_send(s->peer->slots.current, w->now_ns)) {
-			wait_for_session(w, s);
-			continue;
-		}
-		s->keypair = s->peer->slots.current;
-		pmtu_check_path(w->lane, s->peer);
+		s->keypair = keypair_current(&s->peer->slots);
+		if (peer_holds_back(s->peer) || !keypair_can_send(s->keypair, w->now_ns))
+			s->keypair = session_or_wait(w, s);
+		if (s->keypair)
+			check_path(w, s->peer);
 	}
 }
 
@@ -247,7 +286,11 @@ static void open_flow(struct out_batch *b, struct peer *peer, uint8_t tos)
 	struct out_flow *last = b->n_flows ? &b->flow[b->n_flows - 1] : NULL;
 
 	if (!last || last->peer != peer || last->tos != tos)
-		b->flow[b->n_flows++] = (struct out_flow){.peer = peer, .tos = tos};
+		b->flow[b->n_flows++] = (struct out_flow){
+			.peer = peer,
+			.to = peer_endpoint(peer),
+			.tos = tos,
+		};
 }
 
 static uint8_t outer_tos(const struct worker *w, const struct super *s)
@@ -321,7 +364,9 @@ static void stage_cut_and_seal(struct worker *w, struct out_batch *b)
 			if (!has_room(b, gso_segment_len(&gso, gso.next)))
 				stage_send(w, b);
 			if (!cut_train(w, b, s, &gso)) {
+				worker_begin_rare(w);
 				wait_for_session(w, s);
+				worker_end_rare(w);
 				break;
 			}
 		}
@@ -331,7 +376,7 @@ static void stage_cut_and_seal(struct worker *w, struct out_batch *b)
 /* What the kernel would have to fragment must go singly. */
 static unsigned max_segments(const struct worker *w, const struct peer *peer, uint32_t len)
 {
-	if (peer->single_sends || len > pmtu_inner(w->lane, peer) + MESSAGE_DATA_OVERHEAD)
+	if (pmtu_single_sends(peer) || len > pmtu_inner(w->lane, peer) + MESSAGE_DATA_OVERHEAD)
 		return 1;
 	return w->lane->offload.udp_segments;
 }
@@ -341,6 +386,16 @@ static unsigned max_segments(const struct worker *w, const struct peer *peer, ui
 static uint32_t sent_len(const struct udp_run *run)
 {
 	return run->n_dropped ? (uint32_t)(run->n - run->n_dropped) * run->seg_len : run->len;
+}
+
+static void after_refusal(struct worker *w, struct peer *peer, const struct udp_run *run)
+{
+	worker_begin_rare(w);
+	if (run->source_lost)
+		peer_forget_source(peer);
+	if (run->refused)
+		pmtu_run_refused(w->lane, peer, run->seg_len, run->refused);
+	worker_end_rare(w);
 }
 
 /* What became of the runs: counters, and what the kernel taught us. */
@@ -354,11 +409,9 @@ static void after_send(struct worker *w, struct out_batch *b, unsigned n_runs,
 		w->stats.udp_runs_out++;
 		w->stats.udp_datagrams_out += run->n - run->n_dropped;
 		w->stats.drop[run->drop] += run->n_dropped;
-		peer->tx_bytes += sent_len(run);
-		if (run->source_lost)
-			peer->endpoint.has_source = false;
-		if (run->refused)
-			pmtu_run_refused(w->lane, peer, run->seg_len, run->refused);
+		peer_count_tx(peer, sent_len(run));
+		if (run->source_lost || run->refused)
+			after_refusal(w, peer, run);
 	}
 }
 
@@ -380,7 +433,7 @@ static void stage_send(struct worker *w, struct out_batch *b)
 			.n = (uint16_t)n,
 			.len = b->item[i].len * (n - 1) + b->item[i + n - 1].len,
 			.tos = flow->tos,
-			.to = flow->peer->endpoint,
+			.to = flow->to,
 		};
 		data += run->len;
 		run_flow[n_runs++] = b->item[i].flow;
@@ -397,6 +450,15 @@ static void stage_send(struct worker *w, struct out_batch *b)
 	b->cut_used = b->n_datagrams = b->n_flows = 0;
 }
 
+static void follow_timers(struct worker *w, struct peer *peer, bool rekey)
+{
+	worker_begin_rare(w);
+	if (rekey)
+		handshake_initiate(w->lane, peer, false);
+	peer_reschedule(w->lane, peer);
+	worker_end_rare(w);
+}
+
 /* Once per packet of the host: what was sent starts and stops timers and may ask
  * for a new session. A datagram the kernel refused counts as sent: it may as well
  * have been lost on the way, and the timers are there for that. */
@@ -405,6 +467,7 @@ static void stage_news(struct worker *w, struct out_batch *b)
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
 		struct peer *peer = s->peer;
+		bool rekey;
 
 		if (s->in.drop)
 			w->stats.drop[s->in.drop]++;
@@ -412,17 +475,19 @@ static void stage_news(struct worker *w, struct out_batch *b)
 			continue;
 		timers_any_authenticated_packet_traversal(&peer->timers, w->now_ns);
 		timers_any_authenticated_packet_sent(&peer->timers);
-		if (s->in.len)
+		/* Randomness is a system call: only if it is needed. */
+		if (s->in.len && !timers_answer_awaited(&peer->timers))
 			timers_data_sent(&peer->timers, w->now_ns, lane_jitter(w->lane));
-		if (keypair_wants_rekey_on_send(s->keypair, w->now_ns))
-			handshake_initiate(w->lane, peer, false);
-		peer_reschedule(w->lane, peer);
+		rekey = keypair_wants_rekey_on_send(s->keypair, w->now_ns);
+		if (rekey || peer_wants_reschedule(peer))
+			follow_timers(w, peer, rekey);
 	}
 }
 
 /* The waiting packets of @taken, up to a batch, into the way out. They are sent
  * from where they were kept. */
-static void unstage(struct out_batch *b, struct peer *peer, struct staged_list *taken)
+static void unstage(struct out_batch *b, struct peer *peer, struct keypair *kp,
+		    struct staged_list *taken)
 {
 	struct staged_packet *sp;
 
@@ -435,6 +500,7 @@ static void unstage(struct out_batch *b, struct peer *peer, struct staged_list *
 		peer->n_staged--;
 		super_reset(s);
 		s->peer = peer;
+		s->keypair = kp;
 		s->in.ip = sp->data;
 		s->in.len = sp->len;
 		s->in.vnet = sp->vnet;
@@ -460,18 +526,20 @@ void egress_send_staged(struct lane *lane, struct peer *peer)
 
 	while (peer->n_staged) {
 		struct staged_list taken = STAILQ_HEAD_INITIALIZER(taken);
+		struct keypair *kp = keypair_current(&peer->slots);
 
-		if (!keypair_can_send(peer->slots.current, w->now_ns)) {
+		if (!keypair_can_send(kp, w->now_ns)) {
 			handshake_initiate(lane, peer, false);
 			return;
 		}
-		unstage(b, peer, &taken);
-		stage_find_session(w, b);
+		unstage(b, peer, kp, &taken);
+		pmtu_check_path(lane, peer);
 		stage_cut_and_seal(w, b);
 		stage_send(w, b);
 		stage_news(w, b);
 		free_taken(&taken);
 	}
+	peer_let_pass(peer);
 }
 
 void egress_keepalive(struct lane *lane, struct peer *peer)

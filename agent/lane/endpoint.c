@@ -130,6 +130,18 @@ bool endpoint_same_dst(const struct endpoint *a, const struct endpoint *b)
 	}
 }
 
+bool endpoint_same(const struct endpoint *a, const struct endpoint *b)
+{
+	if (!endpoint_same_dst(a, b) || a->has_source != b->has_source)
+		return false;
+	if (!a->has_source)
+		return true;
+	if (a->source_ifindex != b->source_ifindex)
+		return false;
+	return a->dst.family == AF_INET ? a->source.in4.s_addr == b->source.in4.s_addr
+					: IN6_ARE_ADDR_EQUAL(&a->source.in6, &b->source.in6);
+}
+
 socklen_t endpoint_dst_len(const struct endpoint *ep)
 {
 	switch (ep->dst.family) {

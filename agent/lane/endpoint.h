@@ -39,6 +39,8 @@ const char *endpoint_format(const struct endpoint *ep, char buf[ENDPOINT_STRLEN]
 
 /* Same address, port and scope (sources not compared). */
 bool endpoint_same_dst(const struct endpoint *a, const struct endpoint *b);
+/* The source, too. */
+bool endpoint_same(const struct endpoint *a, const struct endpoint *b);
 socklen_t endpoint_dst_len(const struct endpoint *ep);
 
 /* What a cookie binds to: address bytes and port, network order. Returns the

@@ -42,14 +42,17 @@ enum drop handshake_enqueue(struct lane *lane, enum message_type type, const uin
 		return DROP_NO_IDENTITY;
 	if (type != MESSAGE_COOKIE_REPLY && !cookie_check_mac1(&lane->cookie_checker, msg, len))
 		return DROP_BAD_MAC1;
-	if (q->n == HANDSHAKE_QUEUE_LEN)
+	lane_lock(lane);
+	if (q->n == HANDSHAKE_QUEUE_LEN) {
+		lane_unlock(lane);
 		return DROP_HANDSHAKE_QUEUE;
-
+	}
 	item = &q->items[(q->head + q->n++) % HANDSHAKE_QUEUE_LEN];
 	item->from = *from;
 	item->len = (uint8_t)len;
 	item->type = (uint8_t)type;
 	memcpy(item->msg, msg, len);
+	lane_unlock(lane);
 	return DROP_NONE;
 }
 
@@ -79,11 +82,13 @@ static bool send_message(struct lane *lane, const struct endpoint *to, const voi
 /* A handshake message to @peer: macs, send, account. */
 static void send_handshake(struct lane *lane, struct peer *peer, void *msg, size_t len)
 {
+	const struct endpoint to = peer_endpoint(peer);
+
 	cookie_add_macs(&peer->cookie, lane->self.now_ns, msg, len);
 	timers_any_authenticated_packet_traversal(&peer->timers, lane->self.now_ns);
 	timers_any_authenticated_packet_sent(&peer->timers);
-	if (send_message(lane, &peer->endpoint, msg, len))
-		peer->tx_bytes += len;
+	if (send_message(lane, &to, msg, len))
+		peer_count_tx(peer, len);
 }
 
 void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
@@ -105,7 +110,7 @@ void handshake_initiate(struct lane *lane, struct peer *peer, bool retry)
 			timers_retry_later(&peer->timers, lane_jitter(lane));
 		return;
 	}
-	if (peer->endpoint.dst.family == AF_UNSPEC || !lane->local.has_identity) {
+	if (peer_endpoint(peer).dst.family == AF_UNSPEC || !lane->local.has_identity) {
 		/* Nothing can be sent, but a persistent keepalive must come
 		 * round again: an endpoint or a key may have appeared. */
 		timers_any_authenticated_packet_traversal(&peer->timers, lane->self.now_ns);
@@ -174,7 +179,7 @@ static bool begin_session(struct lane *lane, struct peer *peer, struct noise_han
 static void authenticated(struct lane *lane, struct peer *peer, const struct handshake_item *item)
 {
 	peer_roam(peer, &item->from);
-	peer->rx_bytes += item->len;
+	peer_count_rx(peer, item->len);
 	timers_any_authenticated_packet_received(&peer->timers);
 	timers_any_authenticated_packet_traversal(&peer->timers, lane->self.now_ns);
 }
@@ -341,18 +346,30 @@ static enum drop handle(struct lane *lane, const struct handshake_item *item, bo
 	}
 }
 
-bool handshake_run(struct lane *lane, unsigned budget)
+/* False: that was the last one. */
+static bool run_one(struct lane *lane)
 {
 	struct handshake_queue *q = &lane->handshakes;
+	const struct handshake_item *item = &q->items[q->head];
+	bool loaded = under_load(lane);
+
+	if (!q->n)
+		return false;
+	lane->self.stats.drop[handle(lane, item, loaded)]++;
+	q->head = (q->head + 1) % HANDSHAKE_QUEUE_LEN;
+	q->n--;
+	return q->n;
+}
+
+bool handshake_run(struct lane *lane, unsigned budget)
+{
+	bool more = true;
 
 	lane_refresh_clock(lane);
-	while (q->n && budget--) {
-		const struct handshake_item *item = &q->items[q->head];
-		bool loaded = under_load(lane);
-
-		lane->self.stats.drop[handle(lane, item, loaded)]++;
-		q->head = (q->head + 1) % HANDSHAKE_QUEUE_LEN;
-		q->n--;
+	while (more && budget--) {
+		lane_lock(lane);
+		more = run_one(lane);
+		lane_unlock(lane);
 	}
-	return q->n;
+	return more;
 }

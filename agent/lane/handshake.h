@@ -38,12 +38,14 @@ struct handshake_queue {
 int handshake_queue_init(struct handshake_queue *q); /* 0 or -ENOMEM */
 void handshake_queue_done(struct handshake_queue *q);
 
-/* Takes a handshake message of type @type from the walk in: checks identity and
- * mac1, copies it to the queue. Returns why not, or DROP_NONE. */
+/* Takes a handshake message of type @type from a walk in: checks identity and
+ * mac1, copies it to the queue. Returns why not, or DROP_NONE. Any worker, without the
+ * lock. */
 enum drop handshake_enqueue(struct lane *lane, enum message_type type, const uint8_t *msg,
 			    uint32_t len, const struct endpoint *from);
 
-/* Handles up to @budget queued messages. True when some are left. */
+/* Handles up to @budget queued messages, each under the lock, which is not held when this
+ * is called. True when some are left. */
 bool handshake_run(struct lane *lane, unsigned budget);
 
 /* Sends an initiation if one may be sent now (5 s since the last) and the peer

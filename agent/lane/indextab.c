@@ -37,53 +37,97 @@ static bool may_fill(size_t hole, size_t at, size_t home, size_t mask)
 /* Our indices are random and need no mixing, but nothing breaks should another
  * source of indices be less so. The constant is 2^32 divided by the golden
  * ratio. */
-static size_t index_home(const struct indextab *t, uint32_t index)
+static size_t index_home(const struct index_slots *s, uint32_t index)
 {
 	uint32_t h = index * 0x9e3779b1U;
 
-	return (h ^ h >> 16) & (t->n_slots - 1);
+	return (h ^ h >> 16) & (s->n - 1);
 }
 
 /* The slot that holds @index, or the empty one that ends the search. */
-static struct indextab_entry *index_slot(const struct indextab *t, uint32_t index)
+static struct indextab_entry *index_slot(struct index_slots *s, uint32_t index)
 {
-	size_t i = index_home(t, index);
+	size_t i = index_home(s, index);
 
-	while (t->slots[i].peer && t->slots[i].index != index)
-		i = (i + 1) & (t->n_slots - 1);
-	return &t->slots[i];
+	while (s->slot[i].peer && s->slot[i].index != index)
+		i = (i + 1) & (s->n - 1);
+	return &s->slot[i];
+}
+
+static struct index_slots *slots_new(size_t n)
+{
+	struct index_slots *s = calloc(1, sizeof(*s) + n * sizeof(s->slot[0]));
+
+	if (s)
+		s->n = n;
+	return s;
 }
 
 int indextab_init(struct indextab *t)
 {
-	struct indextab_entry *slots = calloc(INITIAL_SLOTS, sizeof(*slots));
+	struct index_slots *slots = slots_new(INITIAL_SLOTS);
 
 	if (!slots)
 		return -ENOMEM;
-	*t = (struct indextab){.slots = slots, .n_slots = INITIAL_SLOTS};
+	*t = (struct indextab){.now = slots};
 	return 0;
 }
 
 void indextab_done(struct indextab *t)
 {
-	free(t->slots);
+	struct index_slots *s;
+
+	while ((s = t->now)) {
+		t->now = s->outgrown;
+		free(s);
+	}
 	*t = (struct indextab){0};
+}
+
+/*
+ * Changing while others read: a sequence lock, as in endpoint_cell.c. What a reader finds
+ * in the middle of a change may be anything that was ever written; it looks again.
+ */
+
+static void begin_change(struct indextab *t)
+{
+	__atomic_store_n(&t->seq, t->seq + 1, __ATOMIC_RELAXED);
+}
+
+static void end_change(struct indextab *t)
+{
+	__atomic_store_n(&t->seq, t->seq + 1, __ATOMIC_RELEASE);
+}
+
+static void put_entry(struct indextab_entry *to, const struct indextab_entry *from)
+{
+	__atomic_store_n(&to->index, from->index, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->peer, from->peer, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->keypair, from->keypair, __ATOMIC_RELEASE);
+}
+
+/* What is in the slot, entry or none. */
+static void get_entry(const struct indextab_entry *from, struct indextab_entry *ret)
+{
+	ret->index = __atomic_load_n(&from->index, __ATOMIC_ACQUIRE);
+	ret->peer = __atomic_load_n(&from->peer, __ATOMIC_ACQUIRE);
+	ret->keypair = __atomic_load_n(&from->keypair, __ATOMIC_ACQUIRE);
 }
 
 static int index_grow(struct indextab *t)
 {
-	struct indextab bigger = {.n_slots = 2 * t->n_slots, .n_used = t->n_used};
-	size_t i;
+	struct index_slots *s = t->now, *bigger = slots_new(2 * s->n);
 
-	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
-	if (!bigger.slots)
+	if (!bigger)
 		return -ENOMEM;
-	for (i = 0; i < t->n_slots; i++) {
-		if (t->slots[i].peer)
-			*index_slot(&bigger, t->slots[i].index) = t->slots[i];
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->slot[i].peer)
+			*index_slot(bigger, s->slot[i].index) = s->slot[i];
 	}
-	free(t->slots);
-	*t = bigger;
+	bigger->outgrown = s;
+	begin_change(t);
+	__atomic_store_n(&t->now, bigger, __ATOMIC_RELEASE);
+	end_change(t);
 	return 0;
 }
 
@@ -92,48 +136,80 @@ int indextab_insert(struct indextab *t, uint32_t index, struct peer *peer, struc
 	const struct indextab_entry e = {.index = index, .peer = peer, .keypair = kp};
 
 	assert(peer);
-	if (index_slot(t, index)->peer)
+	if (index_slot(t->now, index)->peer)
 		return -EEXIST;
-	if (must_grow(t->n_used, t->n_slots) && index_grow(t))
+	if (must_grow(t->n_used, t->now->n) && index_grow(t))
 		return -ENOMEM;
-	*index_slot(t, index) = e;
+	begin_change(t);
+	put_entry(index_slot(t->now, index), &e);
+	end_change(t);
 	t->n_used++;
 	return 0;
 }
 
 int indextab_promote(struct indextab *t, uint32_t index, struct keypair *kp)
 {
-	struct indextab_entry *e = index_slot(t, index);
+	struct indextab_entry *e = index_slot(t->now, index);
 
 	if (!e->peer)
 		return -ENOENT;
-	e->keypair = kp;
+	__atomic_store_n(&e->keypair, kp, __ATOMIC_RELEASE);
 	return 0;
 }
 
 void indextab_remove(struct indextab *t, uint32_t index)
 {
-	const size_t mask = t->n_slots - 1;
-	struct indextab_entry *e = index_slot(t, index);
-	size_t hole = (size_t)(e - t->slots), at;
+	static const struct indextab_entry none;
+	struct index_slots *s = t->now;
+	struct indextab_entry *e = index_slot(s, index);
+	size_t hole = (size_t)(e - s->slot), at;
 
 	if (!e->peer)
 		return;
-	for (at = (hole + 1) & mask; t->slots[at].peer; at = (at + 1) & mask) {
-		if (may_fill(hole, at, index_home(t, t->slots[at].index), mask)) {
-			t->slots[hole] = t->slots[at];
+	begin_change(t);
+	for (at = (hole + 1) & (s->n - 1); s->slot[at].peer; at = (at + 1) & (s->n - 1)) {
+		if (may_fill(hole, at, index_home(s, s->slot[at].index), s->n - 1)) {
+			put_entry(&s->slot[hole], &s->slot[at]);
 			hole = at;
 		}
 	}
-	t->slots[hole] = (struct indextab_entry){0};
+	put_entry(&s->slot[hole], &none);
+	end_change(t);
 	t->n_used--;
 }
 
 const struct indextab_entry *indextab_find(const struct indextab *t, uint32_t index)
 {
-	const struct indextab_entry *e = index_slot(t, index);
+	const struct indextab_entry *e = index_slot(t->now, index);
 
 	return e->peer ? e : NULL;
+}
+
+/* One search, which ends in any case, also amid a change. */
+static bool search(const struct index_slots *s, uint32_t index, struct indextab_entry *ret)
+{
+	size_t i = index_home(s, index);
+
+	for (size_t n = 0; n < s->n; n++, i = (i + 1) & (s->n - 1)) {
+		get_entry(&s->slot[i], ret);
+		if (!ret->peer)
+			return false;
+		if (ret->index == index)
+			return true;
+	}
+	return false;
+}
+
+bool indextab_get(const struct indextab *t, uint32_t index, struct indextab_entry *ret)
+{
+	uint32_t before;
+	bool found;
+
+	do {
+		before = __atomic_load_n(&t->seq, __ATOMIC_ACQUIRE);
+		found = search(__atomic_load_n(&t->now, __ATOMIC_ACQUIRE), index, ret);
+	} while (before & 1 || __atomic_load_n(&t->seq, __ATOMIC_RELAXED) != before);
+	return found;
 }
 
 static const uint8_t *key_of(const struct keytab *t, const struct peer *peer)

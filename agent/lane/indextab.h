@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiver index -> entry (a keypair or a handshake in flight). Open addressing
- * over random 32-bit indices, grown by doubling on the control thread, lookup
- * without allocation. Also used with 32-byte keys for public key -> peer.
+ * over random 32-bit indices, grown by doubling. One thread at a time changes it;
+ * any may look up with indextab_get(), which waits for nobody.
  */
 #ifndef SEALANE_LANE_INDEXTAB_H
 #define SEALANE_LANE_INDEXTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,9 +20,17 @@ struct indextab_entry {
 	struct keypair *keypair; /* NULL: a handshake in flight */
 };
 
+/* Slots are never freed before the table is: a reader may be in them. All that were
+ * outgrown are together no larger than those in use. */
+struct index_slots {
+	struct index_slots *outgrown;
+	size_t n; /* a power of two */
+	struct indextab_entry slot[];
+};
+
 struct indextab {
-	struct indextab_entry *slots;
-	size_t n_slots; /* power of two */
+	struct index_slots *now; /* with all it has outgrown */
+	uint32_t seq;		 /* odd while it is changed */
 	size_t n_used;
 };
 
@@ -32,8 +41,13 @@ int indextab_insert(struct indextab *t, uint32_t index, struct peer *peer, struc
 /* The handshake at @index became the session @kp. -ENOENT when absent. */
 int indextab_promote(struct indextab *t, uint32_t index, struct keypair *kp);
 void indextab_remove(struct indextab *t, uint32_t index); /* absent: nothing */
-/* NULL when absent. Valid until the next insert or remove. */
+/* NULL when absent. Valid until the next insert or remove; for the thread that makes
+ * those. */
 const struct indextab_entry *indextab_find(const struct indextab *t, uint32_t index);
+
+/* False when absent. What *ret points to stays as long as the caller sees to it. Any
+ * thread. */
+bool indextab_get(const struct indextab *t, uint32_t index, struct indextab_entry *ret);
 
 /* Public key -> peer. The hash is keyed (SipHash): keys are chosen by others. */
 struct keytab {

@@ -18,6 +18,7 @@
 #include "offload/be.h"
 #include "offload/ecn.h"
 #include "port_walk.h"
+#include "shortlock.h"
 
 static void stage_unbundle(struct in_batch *b, unsigned n_messages);
 static void stage_classify(struct in_batch *b);
@@ -55,10 +56,6 @@ int ingress_run(struct worker *w, int family)
 	stage_deliver_ports(w, b);
 	stage_deliver(w, b);
 	stage_count(w, b);
-
-	/* Only now does no packet of the batch name them any more. */
-	for (unsigned i = 0; i < b->n_retired; i++)
-		peer_drop_keypair(w->lane, b->retired[i]);
 	return n;
 }
 
@@ -71,7 +68,7 @@ static void add_packet(struct in_batch *b, const struct udp_message *m, uint8_t 
 
 static void stage_unbundle(struct in_batch *b, unsigned n_messages)
 {
-	b->n = b->n_retired = 0;
+	b->n = 0;
 	for (unsigned i = 0; i < n_messages; i++) {
 		const struct udp_message *m = &b->message[i];
 		unsigned n = udpseg_split(m->len, m->gso_size);
@@ -113,8 +110,9 @@ static void stage_handshakes(struct worker *w, struct in_batch *b)
 
 static void stage_find_session(struct worker *w, struct in_batch *b)
 {
-	const struct indextab_entry *entry = NULL;
+	struct indextab_entry entry = {0};
 	uint32_t last = 0;
+	bool found = false;
 
 	for (unsigned i = 0; i < b->n; i++) {
 		struct in_packet *p = &b->pkt[i];
@@ -124,16 +122,16 @@ static void stage_find_session(struct worker *w, struct in_batch *b)
 		if (!in_packet_alive(p))
 			continue;
 		index = le32_load(msg->receiver_index_le32);
-		if (index != last || !entry)
-			entry = indextab_find(&w->lane->index, index);
+		if (index != last || !found)
+			found = indextab_get(&w->lane->index, index, &entry);
 		last = index;
-		if (!entry || !entry->keypair) {
+		if (!found || !entry.keypair) {
 			p->drop = DROP_UNKNOWN_INDEX;
-		} else if (!keypair_can_receive(entry->keypair, w->now_ns)) {
+		} else if (!keypair_can_receive(entry.keypair, w->now_ns)) {
 			p->drop = DROP_KEY_EXPIRED;
 		} else {
-			p->peer = entry->peer;
-			p->keypair = entry->keypair;
+			p->peer = entry.peer;
+			p->keypair = entry.keypair;
 			p->counter = le64_load(msg->counter_le64);
 		}
 	}
@@ -171,49 +169,85 @@ static void stage_open(struct worker *w, struct in_batch *b)
 
 static void stage_replay(struct in_batch *b)
 {
+	struct keypair *locked = NULL;
+
 	for (unsigned i = 0; i < b->n; i++) {
 		struct in_packet *p = &b->pkt[i];
 
-		if (in_packet_alive(p) && !replay_accept(&p->keypair->replay, p->counter))
+		if (!in_packet_alive(p))
+			continue;
+		if (p->keypair != locked) {
+			if (locked)
+				shortlock_give(&locked->replay_lock);
+			locked = p->keypair;
+			shortlock_take(&locked->replay_lock);
+		}
+		if (!replay_accept(&locked->replay, p->counter))
 			p->drop = DROP_REPLAY;
 	}
+	if (locked)
+		shortlock_give(&locked->replay_lock);
 }
 
 /* First data under `next`: the initiator has the session too. */
-static void confirm_session(struct worker *w, struct in_batch *b, struct in_packet *p)
+static void confirm_session(struct worker *w, struct in_packet *p)
 {
-	struct keypair_dropped dropped = {.n = 0};
+	struct keypair_dropped dropped;
 
 	if (!keypair_slots_confirm(&p->peer->slots, p->keypair, &dropped))
 		return;
 	for (unsigned i = 0; i < dropped.n; i++)
-		b->retired[b->n_retired++] = dropped.kp[i];
+		peer_drop_keypair(w->lane, dropped.kp[i]);
 	timers_handshake_complete(&p->peer->timers);
 	peer_note_handshake(w->lane, p->peer);
 	egress_send_staged(w->lane, p->peer);
 }
 
 /* One last handshake while the session we initiated can still be used. */
+static bool wants_fresh_key(const struct worker *w, const struct peer *peer)
+{
+	const struct keypair *kp = keypair_current(&peer->slots);
+
+	return kp && !timers_sent_lastminute(&peer->timers) &&
+	       keypair_wants_rekey_on_receive(kp, w->now_ns);
+}
+
 static void keep_key_fresh(struct worker *w, struct peer *peer)
 {
-	if (!peer->slots.current || peer->timers.sent_lastminute_handshake ||
-	    !keypair_wants_rekey_on_receive(peer->slots.current, w->now_ns))
+	if (!wants_fresh_key(w, peer))
 		return;
-	peer->timers.sent_lastminute_handshake = true;
+	timers_note_lastminute(&peer->timers);
 	handshake_initiate(w->lane, peer, false);
 }
 
-/* What a run of packets of one session, all of one message, tells of its peer. */
-static void peer_news(struct worker *w, struct in_batch *b, struct in_packet *p, bool data)
+static void rare_news(struct worker *w, struct in_packet *p)
 {
+	worker_begin_rare(w);
 	peer_roam(p->peer, &p->from->from);
-	confirm_session(w, b, p);
+	confirm_session(w, p);
 	keep_key_fresh(w, p->peer);
+	worker_end_rare(w);
+}
+
+static void reschedule(struct worker *w, struct peer *peer)
+{
+	worker_begin_rare(w);
+	peer_reschedule(w->lane, peer);
+	worker_end_rare(w);
+}
+
+/* What a run of packets of one session, all of one message, tells of its peer. */
+static void peer_news(struct worker *w, struct in_packet *p, bool data)
+{
+	if (peer_would_roam(p->peer, &p->from->from) ||
+	    keypair_is_next(&p->peer->slots, p->keypair) || wants_fresh_key(w, p->peer))
+		rare_news(w, p);
 	timers_any_authenticated_packet_received(&p->peer->timers);
 	timers_any_authenticated_packet_traversal(&p->peer->timers, w->now_ns);
 	if (data)
 		timers_data_received(&p->peer->timers, w->now_ns);
-	peer_reschedule(w->lane, p->peer);
+	if (peer_wants_reschedule(p->peer))
+		reschedule(w, p->peer);
 }
 
 static void stage_news(struct worker *w, struct in_batch *b)
@@ -233,7 +267,7 @@ static void stage_news(struct worker *w, struct in_batch *b)
 
 			data |= p->len > MESSAGE_DATA_OVERHEAD;
 		}
-		peer_news(w, b, first, data);
+		peer_news(w, first, data);
 	}
 }
 
@@ -264,7 +298,7 @@ static bool zero_csum_allowed(struct worker *w, const struct gro_packet *p)
 {
 	const struct ip_view *v = &p->view;
 
-	if (w->lane->offload.gro.zero_csum == GRO_ZERO_CSUM_NEVER)
+	if (w->gro->zero_csum == GRO_ZERO_CSUM_NEVER)
 		return false;
 	if (w->lane->offload.zero_csum_forwarded)
 		return true;
@@ -313,8 +347,27 @@ static enum drop decapsulate(struct worker *w, struct in_batch *b, uint32_t i)
 	return port_take(w, b->port[i], frame_off, inner, &b->frame[i]);
 }
 
+/* Received bytes are added up per train, for the sum is everybody's. */
+struct rx_count {
+	struct peer *peer;
+	uint64_t n_bytes;
+};
+
+/* @p NULL: that was all. */
+static void count_rx(struct rx_count *c, const struct in_packet *p)
+{
+	if (c->peer && (!p || p->peer != c->peer)) {
+		peer_count_rx(c->peer, c->n_bytes);
+		c->n_bytes = 0;
+	}
+	c->peer = p ? p->peer : NULL;
+	c->n_bytes += p ? p->len : 0;
+}
+
 static void stage_inner(struct worker *w, struct in_batch *b)
 {
+	struct rx_count counted = {0};
+
 	b->n_inner = b->n_port_packets = 0;
 	for (unsigned i = 0; i < b->n; i++) {
 		struct in_packet *p = &b->pkt[i];
@@ -335,8 +388,9 @@ static void stage_inner(struct worker *w, struct in_batch *b)
 			}
 			b->n_inner++;
 		}
-		p->peer->rx_bytes += p->len;
+		count_rx(&counted, p);
 	}
+	count_rx(&counted, NULL);
 }
 
 /* Pieces of a superpacket: the head packet whole, then payloads. */
@@ -415,7 +469,7 @@ static void deliver(struct worker *w, struct in_batch *b, const struct gro_super
 		w->stats.device_bytes_out += super->len;
 		w->stats.packets_merged += super->n - 1;
 	} else if (err == -EINVAL && super->n > 1) {
-		lane_withdraw_merging(w->lane, &super->vnet);
+		lane_withdraw_merging(w, &super->vnet);
 		write_singly(w, b, super, n);
 	} else {
 		w->stats.drop[write_error(err)] += super->n;
@@ -449,7 +503,7 @@ static void stage_deliver_ports(struct worker *w, struct in_batch *b)
 
 static void stage_deliver(struct worker *w, struct in_batch *b)
 {
-	uint32_t n = gro_merge(&b->gro, &w->lane->offload.gro, b->inner, b->n_inner, b->merged);
+	uint32_t n = gro_merge(&b->gro, w->gro, b->inner, b->n_inner, b->merged);
 
 	for (uint32_t i = 0; i < n; i++)
 		deliver(w, b, &b->merged[i]);

@@ -36,6 +36,41 @@ static int init_tables(struct lane *lane)
 	return 0;
 }
 
+/* Recursive: a rare step of a walk may need another one. */
+static int init_lock(struct lane *lane)
+{
+	pthread_mutexattr_t attr;
+	int err = pthread_mutexattr_init(&attr);
+
+	if (err)
+		return -err;
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	err = pthread_mutex_init(&lane->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return -err;
+}
+
+void lane_lock(struct lane *lane)
+{
+	pthread_mutex_lock(&lane->lock);
+}
+
+void lane_unlock(struct lane *lane)
+{
+	pthread_mutex_unlock(&lane->lock);
+}
+
+void lane_reap(struct lane *lane)
+{
+	struct keypair *kp;
+
+	while ((kp = lane->retired)) {
+		lane->retired = kp->next_retired;
+		keypair_wipe(kp);
+		free(kp);
+	}
+}
+
 int lane_init(struct lane *lane, const struct lane_env *env, const struct device_io *device,
 	      const struct udp_io *udp, uint32_t mtu)
 {
@@ -55,12 +90,15 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 		.ecn = true,
 	};
 	noise_local_set(&lane->local, (const uint8_t[WG_KEY_LEN]){0});
-
-	err = worker_init(&lane->self, lane, device, udp);
+	err = init_lock(lane);
 	if (err)
 		return err;
-	lane_refresh_clock(lane);
-	err = init_tables(lane);
+
+	err = worker_init(&lane->self, lane, device, udp);
+	if (!err) {
+		lane_refresh_clock(lane);
+		err = init_tables(lane);
+	}
 	if (err)
 		lane_done(lane);
 	return err;
@@ -72,6 +110,7 @@ void lane_done(struct lane *lane)
 		lane_set_up(lane, false);
 	port_remove_all(lane);
 	lane_remove_all_peers(lane);
+	lane_reap(lane);
 	allowedips_done(&lane->allowed);
 	deadlines_done(&lane->deadlines);
 	handshake_queue_done(&lane->handshakes);
@@ -81,6 +120,7 @@ void lane_done(struct lane *lane)
 	worker_done(&lane->self);
 	noise_local_wipe(&lane->local);
 	cookie_checker_wipe(&lane->cookie_checker);
+	pthread_mutex_destroy(&lane->lock);
 	*lane = (struct lane){0};
 }
 
@@ -107,7 +147,7 @@ static void carry_out(struct lane *lane, struct peer *peer, unsigned actions)
 	if (actions & TIMER_GIVE_UP)
 		peer_purge_staged(lane, peer);
 	if (actions & TIMER_CLEAR_SOURCE)
-		peer->endpoint.has_source = false;
+		peer_forget_source(peer);
 	if (actions & TIMER_SEND_INITIATION)
 		handshake_initiate(lane, peer, true);
 	if (actions & TIMER_SEND_KEEPALIVE)
@@ -206,7 +246,7 @@ static void forget_sources(struct lane *lane)
 	struct peer *peer;
 
 	TAILQ_FOREACH (peer, &lane->peers, entry)
-		peer->endpoint.has_source = false;
+		peer_forget_source(peer);
 }
 
 int lane_set_listen_port(struct lane *lane, uint16_t port)
@@ -275,13 +315,13 @@ uint64_t lane_jitter(const struct lane *lane)
 	return (uint64_t)r * (REKEY_TIMEOUT_JITTER_MAX_NS + 1) >> 32;
 }
 
-void lane_withdraw_merging(struct lane *lane, const struct vnet *v)
+void lane_withdraw_merging(struct worker *w, const struct vnet *v)
 {
-	struct gro_config *gro = &lane->offload.gro;
+	struct gro_config *gro = w->gro;
 	const char *what = "TCP";
 	bool was_on;
 
-	lane->self.stats.merges_refused++;
+	w->stats.merges_refused++;
 	if (v->tunnel != VNET_TUNNEL_NONE) {
 		was_on = gro->tunnel;
 		gro->tunnel = false;
@@ -302,8 +342,14 @@ void lane_withdraw_merging(struct lane *lane, const struct vnet *v)
 
 void lane_routes_changed(struct lane *lane)
 {
-	if (!++lane->route_generation)
-		lane->route_generation = 1;
+	const uint32_t next = lane->route_generation + 1;
+
+	__atomic_store_n(&lane->route_generation, next ? next : 1, __ATOMIC_RELAXED);
+}
+
+uint32_t lane_route_generation(const struct lane *lane)
+{
+	return __atomic_load_n(&lane->route_generation, __ATOMIC_RELAXED);
 }
 
 /* kernel: icmp_msgs_per_sec, icmp_msgs_burst */

@@ -2,11 +2,18 @@
 /*
  * A lane: everything one tunnel device is made of. Knows no event loop, clock or
  * file descriptor: those come in through lane_env, device_io and udp_io, so the
- * simulation runs the same code over a scripted wire. One thread.
+ * simulation runs the same code over a scripted wire.
+ *
+ * Threads. Configuration (device, keys, peers, allowed-ips, ports) is changed by the
+ * lane's own thread while no worker is within a walk. What happens by itself (handshakes,
+ * timers, roaming, waiting packets) is changed under the lane's lock, by whatever thread
+ * it happens in; walks look at it without. A session that falls out of its slot is kept
+ * until no walk can have it in hand.
  */
 #ifndef SEALANE_LANE_LANE_H
 #define SEALANE_LANE_LANE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -43,12 +50,17 @@ struct lane_offload {
 
 struct lane {
 	const struct lane_env *env;
+	pthread_mutex_t lock; /* recursive; lane_lock() */
 	struct lane_offload offload;
 	struct encap_table encap; /* in force (encap_ports.h) */
 	struct encap_table encap_set, encap_environment;
 
 	struct worker self; /* the lane's own thread */
 	unsigned n_workers;
+	/* Wakes the lane's own thread after another one left it work; NULL: there is none. */
+	void (*wake)(void *ctx);
+	void *wake_ctx;
+	struct keypair *retired; /* fell out of their slots; lane_reap() */
 
 	bool up;	/* device up, sockets open */
 	bool wanted_up; /* device up; differs when the port could not be had */
@@ -69,7 +81,7 @@ struct lane {
 	struct deadlines deadlines;
 	struct handshake_queue handshakes;
 	uint64_t loaded_until_ns;  /* under load is sticky for a second */
-	uint32_t route_generation; /* grows when routes change; never 0 */
+	uint32_t route_generation; /* grows when routes change; never 0; atomic */
 	uint64_t icmp_credit_ns, icmp_last_ns;
 
 	const struct port_env *port_env; /* the owner's; NULL: no ports */
@@ -82,6 +94,15 @@ int lane_init(struct lane *lane, const struct lane_env *env, const struct device
 	      const struct udp_io *udp, uint32_t mtu);
 /* Closes the sockets, removes all peers, wipes all keys. */
 void lane_done(struct lane *lane);
+
+/* Every function below and in peer.h and handshake.h is called with the lock held if
+ * there are workers besides the lane's own thread. It may be taken again by its holder. */
+void lane_lock(struct lane *lane);
+void lane_unlock(struct lane *lane);
+
+/* Wipes and frees the sessions that fell out of their slots until now. The caller knows
+ * that no walk has been going on since then. */
+void lane_reap(struct lane *lane);
 
 /* Reads the clock; called at every entry from outside. */
 void lane_refresh_clock(struct lane *lane);
@@ -114,9 +135,12 @@ void lane_remove_all_peers(struct lane *lane);
 /* Routes or addresses changed: every peer's path is looked at again before its
  * next send. */
 void lane_routes_changed(struct lane *lane);
+/* Which change that was. Any thread. */
+uint32_t lane_route_generation(const struct lane *lane);
 
-/* The kernel refused a superpacket of this kind on the device: merge no more. */
-void lane_withdraw_merging(struct lane *lane, const struct vnet *v);
+/* The kernel refused a superpacket of this kind on the device: this worker merges no
+ * more of them. */
+void lane_withdraw_merging(struct worker *w, const struct vnet *v);
 
 /* May one more ICMP error be written? At most 100 a second, 50 in a burst. */
 bool lane_icmp_allowed(struct lane *lane);

@@ -69,16 +69,34 @@ void peer_set_preshared_key(struct peer *peer, const uint8_t psk[WG_KEY_LEN])
 /* 0 is no generation of lane->route_generation. */
 static void forget_path(struct peer *peer)
 {
-	peer->path_generation = 0;
+	__atomic_store_n(&peer->path_generation, 0, __ATOMIC_RELAXED);
+}
+
+struct endpoint peer_endpoint(const struct peer *peer)
+{
+	return endpoint_cell_load(&peer->endpoint);
 }
 
 void peer_set_endpoint(struct peer *peer, const struct endpoint *ep)
 {
-	if (endpoint_same_dst(&peer->endpoint, ep))
+	const struct endpoint has = peer_endpoint(peer);
+	struct endpoint wanted = *ep;
+
+	if (endpoint_same_dst(&has, ep))
 		return;
-	peer->endpoint = *ep;
-	peer->endpoint.has_source = false;
+	wanted.has_source = false;
+	endpoint_cell_store(&peer->endpoint, &wanted);
 	forget_path(peer);
+}
+
+void peer_forget_source(struct peer *peer)
+{
+	struct endpoint ep = peer_endpoint(peer);
+
+	if (!ep.has_source)
+		return;
+	ep.has_source = false;
+	endpoint_cell_store(&peer->endpoint, &ep);
 }
 
 void peer_set_keepalive(struct lane *lane, struct peer *peer, uint16_t interval_s)
@@ -108,23 +126,47 @@ void peer_rebase(struct lane *lane, struct peer *peer)
 	peer_forget_handshake(lane, peer);
 	noise_handshake_rebase(&peer->handshake, &lane->local);
 	peer->timers.last_sent_handshake_ns = 0;
-	keypair_end_sending(peer->slots.current);
+	keypair_end_sending(keypair_current(&peer->slots));
 	keypair_end_sending(peer->slots.next);
 }
 
 void peer_roam(struct peer *peer, const struct endpoint *from)
 {
-	if (!endpoint_same_dst(&peer->endpoint, from))
+	const struct endpoint has = peer_endpoint(peer);
+
+	if (!endpoint_same_dst(&has, from))
 		forget_path(peer);
-	peer->endpoint = *from;
+	endpoint_cell_store(&peer->endpoint, from);
+}
+
+bool peer_would_roam(const struct peer *peer, const struct endpoint *from)
+{
+	const struct endpoint has = peer_endpoint(peer);
+
+	return !endpoint_same(&has, from);
+}
+
+void peer_count_rx(struct peer *peer, uint64_t n_bytes)
+{
+	__atomic_fetch_add(&peer->rx_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
+void peer_count_tx(struct peer *peer, uint64_t n_bytes)
+{
+	__atomic_fetch_add(&peer->tx_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
+bool peer_wants_reschedule(const struct peer *peer)
+{
+	const uint64_t at_ns = deadline_at_ns(&peer->deadline);
+
+	return !at_ns || timers_next(&peer->timers) < at_ns;
 }
 
 void peer_reschedule(struct lane *lane, struct peer *peer)
 {
-	uint64_t next = timers_next(&peer->timers);
-
-	if (!peer->deadline.pos || next < peer->deadline.at_ns)
-		deadlines_set(&lane->deadlines, &peer->deadline, next);
+	if (peer_wants_reschedule(peer))
+		deadlines_set(&lane->deadlines, &peer->deadline, timers_next(&peer->timers));
 }
 
 void peer_drop_keypair(struct lane *lane, struct keypair *kp)
@@ -132,16 +174,16 @@ void peer_drop_keypair(struct lane *lane, struct keypair *kp)
 	if (!kp)
 		return;
 	indextab_remove(&lane->index, kp->local_index);
-	keypair_wipe(kp);
-	free(kp);
+	kp->next_retired = lane->retired;
+	lane->retired = kp;
 }
 
 void peer_zero_sessions(struct lane *lane, struct peer *peer)
 {
-	peer_drop_keypair(lane, peer->slots.current);
-	peer_drop_keypair(lane, peer->slots.previous);
-	peer_drop_keypair(lane, peer->slots.next);
-	peer->slots = (struct keypair_slots){0};
+	const struct keypair_dropped dropped = keypair_slots_clear(&peer->slots);
+
+	for (unsigned i = 0; i < dropped.n; i++)
+		peer_drop_keypair(lane, dropped.kp[i]);
 }
 
 void peer_forget_handshake(struct lane *lane, struct peer *peer)
@@ -202,6 +244,7 @@ void peer_stage(struct lane *lane, struct peer *peer, const struct super *s)
 		memcpy(sp->data, s->in.ip, sp->len);
 	STAILQ_INSERT_TAIL(&peer->staged, sp, entry);
 	peer->n_staged++;
+	__atomic_store_n(&peer->holds_back, true, __ATOMIC_RELAXED);
 
 	if (peer->n_staged > MAX_STAGED_PACKETS) {
 		sp = STAILQ_FIRST(&peer->staged);
@@ -223,4 +266,15 @@ void peer_purge_staged(struct lane *lane, struct peer *peer)
 		free(sp);
 	}
 	peer->n_staged = 0;
+	peer_let_pass(peer);
+}
+
+bool peer_holds_back(const struct peer *peer)
+{
+	return __atomic_load_n(&peer->holds_back, __ATOMIC_ACQUIRE);
+}
+
+void peer_let_pass(struct peer *peer)
+{
+	__atomic_store_n(&peer->holds_back, false, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A peer: identity, handshake, sessions, timers, endpoint, waiting packets.
- * Control thread; owned by the lane that made it.
+ * A peer: identity, handshake, sessions, timers, endpoint, waiting packets. Owned by
+ * the lane that made it and changed under its lock; what walks look at without it is
+ * atomic, or named below.
  */
 #ifndef SEALANE_LANE_PEER_H
 #define SEALANE_LANE_PEER_H
@@ -17,7 +18,7 @@
 #include "crypto/noise.h"
 #include "crypto/timers.h"
 #include "deadlines.h"
-#include "endpoint.h"
+#include "endpoint_cell.h"
 #include "offload/ip.h"
 #include "offload/vnet.h"
 
@@ -43,15 +44,17 @@ struct peer {
 	struct timers timers;
 	struct deadline deadline; /* earliest of the timers, or earlier */
 	struct cookie_maker cookie;
-	struct endpoint endpoint;
-	uint32_t path_generation; /* of lane->route_generation: path was looked at */
+	struct endpoint_cell endpoint;
+	uint32_t path_generation; /* of lane->route_generation: path was looked at; atomic */
 	uint32_t path_mtu;	  /* longest inner packet the path takes whole; 0: any
-				     the device gives (pmtu.h) */
-	bool single_sends;	  /* no runs of datagrams on this path */
+				     the device gives (pmtu.h); atomic */
+	bool single_sends;	  /* no runs of datagrams on this path; atomic */
 	struct allowedips_owner allowed;
 	struct staged_list staged;
 	unsigned n_staged;
-	uint64_t rx_bytes, tx_bytes;
+	bool holds_back; /* some wait or are just being sent: what comes waits behind them;
+			    atomic */
+	uint64_t rx_bytes, tx_bytes;	/* atomic */
 	struct timespec last_handshake; /* wall clock, as it was then; 0: never */
 	uint64_t last_handshake_ns;	/* the same on env's now_ns, which nobody sets */
 };
@@ -85,14 +88,26 @@ void peer_handshake_time(const struct lane *lane, const struct peer *peer, struc
  * old sessions (they may still receive). */
 void peer_rebase(struct lane *lane, struct peer *peer);
 
+/* Where it is now. Any thread. */
+struct endpoint peer_endpoint(const struct peer *peer);
 /* Authenticated traffic from @from. */
 void peer_roam(struct peer *peer, const struct endpoint *from);
+/* Is it news that it is there? Any thread. */
+bool peer_would_roam(const struct peer *peer, const struct endpoint *from);
+/* The host no longer has the address it was told to send from. */
+void peer_forget_source(struct peer *peer);
+
+/* Any thread. */
+void peer_count_rx(struct peer *peer, uint64_t n_bytes);
+void peer_count_tx(struct peer *peer, uint64_t n_bytes);
 
 /* Moves the peer's place in the deadline heap forward if a timer now fires
  * earlier; a later one is found out when the heap's entry comes up. */
 void peer_reschedule(struct lane *lane, struct peer *peer);
+/* Would it move? Any thread. */
+bool peer_wants_reschedule(const struct peer *peer);
 
-/* Sessions: unindexes, wipes and frees. */
+/* Sessions: unindexes; wiped and freed by lane_reap(). */
 void peer_drop_keypair(struct lane *lane, struct keypair *kp);
 void peer_zero_sessions(struct lane *lane, struct peer *peer);
 /* Forgets the handshake in flight and its index. */
@@ -102,5 +117,9 @@ void peer_forget_handshake(struct lane *lane, struct peer *peer);
  * MAX_STAGED_PACKETS makes room (counted). */
 void peer_stage(struct lane *lane, struct peer *peer, const struct super *s);
 void peer_purge_staged(struct lane *lane, struct peer *peer);
+/* Must what comes now wait behind others? Any thread. */
+bool peer_holds_back(const struct peer *peer);
+/* All that waited was sent: nobody needs to wait any more. */
+void peer_let_pass(struct peer *peer);
 
 #endif

@@ -25,28 +25,48 @@ static uint32_t inner_mtu(const struct endpoint *ep, uint32_t mtu)
 
 static void learn_mtu(struct lane *lane, struct peer *peer)
 {
-	uint32_t mtu = lane->self.udp.path_mtu
-			       ? lane->self.udp.path_mtu(lane->self.udp.ctx, &peer->endpoint)
-			       : 0;
+	const struct udp_io *udp = &lane->self.udp;
+	const struct endpoint ep = peer_endpoint(peer);
+	uint32_t mtu = udp->path_mtu ? udp->path_mtu(udp->ctx, &ep) : 0;
 
-	peer->path_mtu = mtu >= PATH_MTU_MIN ? inner_mtu(&peer->endpoint, mtu) : 0;
+	__atomic_store_n(&peer->path_mtu, mtu >= PATH_MTU_MIN ? inner_mtu(&ep, mtu) : 0,
+			 __ATOMIC_RELAXED);
+}
+
+bool pmtu_path_changed(const struct lane *lane, const struct peer *peer)
+{
+	return __atomic_load_n(&peer->path_generation, __ATOMIC_RELAXED) !=
+	       lane_route_generation(lane);
+}
+
+static void set_single_sends(struct peer *peer, bool on)
+{
+	__atomic_store_n(&peer->single_sends, on, __ATOMIC_RELAXED);
+}
+
+bool pmtu_single_sends(const struct peer *peer)
+{
+	return __atomic_load_n(&peer->single_sends, __ATOMIC_RELAXED);
 }
 
 void pmtu_check_path(struct lane *lane, struct peer *peer)
 {
-	if (peer->path_generation == lane->route_generation)
-		return;
-	peer->path_generation = lane->route_generation;
-	peer->single_sends = false;
-	if (peer->endpoint.has_source && lane->self.udp.source_valid &&
-	    !lane->self.udp.source_valid(lane->self.udp.ctx, &peer->endpoint))
-		peer->endpoint.has_source = false;
+	const struct udp_io *udp = &lane->self.udp;
+	const struct endpoint ep = peer_endpoint(peer);
+
+	if (!pmtu_path_changed(lane, peer))
+		return; /* another worker was first */
+	__atomic_store_n(&peer->path_generation, lane->route_generation, __ATOMIC_RELAXED);
+	set_single_sends(peer, false);
+	if (ep.has_source && udp->source_valid && !udp->source_valid(udp->ctx, &ep))
+		peer_forget_source(peer);
 	learn_mtu(lane, peer);
 }
 
 void pmtu_run_refused(struct lane *lane, struct peer *peer, uint32_t len, int err)
 {
 	uint32_t before = peer->path_mtu;
+	const struct endpoint ep = peer_endpoint(peer);
 	char text[ENDPOINT_STRLEN];
 
 	lane->self.stats.runs_refused++;
@@ -56,15 +76,17 @@ void pmtu_run_refused(struct lane *lane, struct peer *peer, uint32_t len, int er
 	if (peer->path_mtu != before || peer->single_sends ||
 	    len > pmtu_inner(lane, peer) + MESSAGE_DATA_OVERHEAD)
 		return;
-	peer->single_sends = true;
+	set_single_sends(peer, true);
 	log_info("sends of several datagrams to %s are refused (%s): singly from now on, until "
 		 "routes change",
-		 endpoint_format(&peer->endpoint, text), strerror(err));
+		 endpoint_format(&ep, text), strerror(err));
 }
 
 uint32_t pmtu_inner(const struct lane *lane, const struct peer *peer)
 {
-	return peer->path_mtu && peer->path_mtu < lane->mtu ? peer->path_mtu : lane->mtu;
+	const uint32_t path_mtu = __atomic_load_n(&peer->path_mtu, __ATOMIC_RELAXED);
+
+	return path_mtu && path_mtu < lane->mtu ? path_mtu : lane->mtu;
 }
 
 static bool is_tcp(const struct vnet *v)

@@ -4,7 +4,7 @@
  * once per peer and change of routes, cut TCP superpackets to fit, and tell the
  * sender of what is too long and may not be fragmented. What may be goes out
  * singly and is fragmented by the kernel (outer packets carry no DF). Per peer:
- * another peer's path is another matter. Lane's thread.
+ * another peer's path is another matter.
  */
 #ifndef SEALANE_LANE_PMTU_H
 #define SEALANE_LANE_PMTU_H
@@ -17,8 +17,9 @@ struct peer;
 struct super;
 struct worker;
 
-/* Looks at the peer's way again if routes or its endpoint have changed since:
- * sticky source, MTU. Before sending. */
+/* Have routes or the peer's endpoint changed since its way was looked at? Any thread. */
+bool pmtu_path_changed(const struct lane *lane, const struct peer *peer);
+/* Looks at the way again if they have: sticky source, MTU. Before sending. */
 void pmtu_check_path(struct lane *lane, struct peer *peer);
 
 /* The kernel refused a run of several datagrams of @len bytes to @peer with @err
@@ -26,7 +27,11 @@ void pmtu_check_path(struct lane *lane, struct peer *peer);
  * changes. */
 void pmtu_run_refused(struct lane *lane, struct peer *peer, uint32_t len, int err);
 
-/* Longest inner packet that needs no fragments on the way to @peer. */
+/* Are there to be no runs of datagrams to @peer? Any thread. */
+bool pmtu_single_sends(const struct peer *peer);
+
+/* Longest inner packet that needs no fragments on the way to @peer. Any
+ * thread. */
 uint32_t pmtu_inner(const struct lane *lane, const struct peer *peer);
 
 /*

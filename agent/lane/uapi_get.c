@@ -32,6 +32,7 @@ static void put_allowed_ips(const struct peer *peer, struct textbuf *out)
 
 static void put_peer(const struct lane *lane, const struct peer *peer, struct textbuf *out)
 {
+	const struct endpoint ep = peer_endpoint(peer);
 	char endpoint[ENDPOINT_STRLEN];
 	struct timespec handshake;
 
@@ -39,16 +40,18 @@ static void put_peer(const struct lane *lane, const struct peer *peer, struct te
 	textbuf_hex_line(out, "public_key", peer->handshake.remote_static, WG_KEY_LEN);
 	textbuf_hex_line(out, "preshared_key", peer->handshake.preshared_key, WG_KEY_LEN);
 	textbuf_printf(out, "protocol_version=1\n");
-	if (peer->endpoint.dst.family != AF_UNSPEC)
-		textbuf_printf(out, "endpoint=%s\n", endpoint_format(&peer->endpoint, endpoint));
+	if (ep.dst.family != AF_UNSPEC)
+		textbuf_printf(out, "endpoint=%s\n", endpoint_format(&ep, endpoint));
 	textbuf_printf(out,
 		       "last_handshake_time_sec=%lld\n"
 		       "last_handshake_time_nsec=%ld\n"
 		       "tx_bytes=%" PRIu64 "\n"
 		       "rx_bytes=%" PRIu64 "\n"
 		       "persistent_keepalive_interval=%u\n",
-		       (long long)handshake.tv_sec, handshake.tv_nsec, peer->tx_bytes,
-		       peer->rx_bytes, peer->timers.persistent_interval_s);
+		       (long long)handshake.tv_sec, handshake.tv_nsec,
+		       __atomic_load_n(&peer->tx_bytes, __ATOMIC_RELAXED),
+		       __atomic_load_n(&peer->rx_bytes, __ATOMIC_RELAXED),
+		       peer->timers.persistent_interval_s);
 	put_allowed_ips(peer, out);
 }
 

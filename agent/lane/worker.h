@@ -23,6 +23,8 @@ struct worker {
 	unsigned id; /* which of every port's queues is its own */
 	struct device_io device;
 	struct udp_io udp;
+	struct gro_config *gro;		  /* merging towards the device: lane->offload.gro
+					     or one of its own */
 	const struct train_engine *train; /* the owner's; NULL: libsodium */
 	uint64_t now_ns;		  /* taken once per entry from outside */
 	struct out_batch *out;
@@ -40,5 +42,10 @@ void worker_done(struct worker *w);
 
 /* Reads the clock; called at every entry from outside. */
 void worker_refresh_clock(struct worker *w);
+
+/* Around a rare step of a walk: takes the lane's lock; at its end the lane's own thread is
+ * woken, for there may be timers or handshakes for it. */
+void worker_begin_rare(struct worker *w);
+void worker_end_rare(struct worker *w);
 
 #endif

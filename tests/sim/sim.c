@@ -289,6 +289,7 @@ static bool turn(struct sim_node *node)
 		handshake_run(lane, HANDSHAKES_PER_TURN);
 		busy = true;
 	}
+	lane_reap(lane);
 	return busy;
 }
 

@@ -32,7 +32,7 @@ static struct snapshot take_snapshot(struct sim *sim, unsigned node)
 	memset(&s, 0, sizeof(s));
 	s.slots = peer->slots;
 	s.timers = peer->timers;
-	memcpy(&s.endpoint, &peer->endpoint, sizeof(s.endpoint));
+	memcpy(&s.endpoint, peer->endpoint.word, sizeof(s.endpoint));
 	s.cookie = peer->cookie;
 	s.handshake = peer->handshake;
 	s.last_handshake = peer->last_handshake;

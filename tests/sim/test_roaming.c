@@ -20,8 +20,9 @@ static struct sim *established(uint64_t seed)
 
 static void assert_reached_at(struct sim *sim, unsigned a, unsigned b, int family)
 {
-	assert_true(endpoint_same_dst(&sim_peer(sim, a, b)->endpoint,
-				      &sim->node[b].addr[family == AF_INET6]));
+	const struct endpoint at = peer_endpoint(sim_peer(sim, a, b));
+
+	assert_true(endpoint_same_dst(&at, &sim->node[b].addr[family == AF_INET6]));
 }
 
 /* To another port, another address, another family and back; each side in turn. */
@@ -87,7 +88,7 @@ static void test_endpoint_from_initiation(void **state)
 	sim_send(sim, 0, 1, SIM_PING_LEN);
 	sim_run(sim, SECOND);
 	assert_reached_at(sim, 1, 0, AF_INET6);
-	assert_true(peer->endpoint.has_source);
+	assert_true(peer_endpoint(peer).has_source);
 	sim_send(sim, 1, 0, SIM_PING_LEN);
 	sim_run(sim, SECOND);
 	assert_int_equal(sim->flow[1][0].delivered, 1);
@@ -159,6 +160,7 @@ static void test_man_on_the_side(void **state)
 	const struct endpoint stranger = sim_endpoint(AF_INET, 66, 6666);
 	struct sim *sim = established(6);
 	const struct sim_datagram *d;
+	struct endpoint at;
 
 	(void)state;
 	sim->filter = lose_all_of_0;
@@ -168,7 +170,8 @@ static void test_man_on_the_side(void **state)
 	sim_inject(sim, 1, &stranger, d->data, d->len);
 	sim_settle(sim);
 	assert_true(sim_delivered(sim, 0, 1, 1));
-	assert_true(endpoint_same_dst(&sim_peer(sim, 1, 0)->endpoint, &stranger));
+	at = peer_endpoint(sim_peer(sim, 1, 0));
+	assert_true(endpoint_same_dst(&at, &stranger));
 	sim->filter = NULL;
 	sim_send(sim, 0, 1, SIM_PING_LEN);
 	sim_run(sim, SECOND);
@@ -183,11 +186,11 @@ static void test_source_address_vanishes(void **state)
 	struct peer *peer = sim_peer(sim, 1, 0);
 
 	(void)state;
-	assert_true(peer->endpoint.has_source);
+	assert_true(peer_endpoint(peer).has_source);
 	sim->node[1].addr[0] = sim_endpoint(AF_INET, 52, 5252);
 	sim_send(sim, 1, 0, SIM_PING_LEN);
 	sim_settle(sim);
-	assert_false(peer->endpoint.has_source);
+	assert_false(peer_endpoint(peer).has_source);
 	sim_run(sim, SECOND);
 	assert_int_equal(sim->flow[1][0].delivered, 1);
 	assert_reached_at(sim, 0, 1, AF_INET);
@@ -204,10 +207,10 @@ static void test_retry_forgets_source(void **state)
 	sim->link[1][0].drop = 1000;
 	sim_send(sim, 1, 0, SIM_PING_LEN);
 	sim_run(sim, 14 * SECOND);
-	assert_true(peer->endpoint.has_source);
+	assert_true(peer_endpoint(peer).has_source);
 	sim_run(sim, 2 * SECOND);
 	assert_int_equal(sim->node[1].sent.n[MESSAGE_INITIATION], 1);
-	assert_false(peer->endpoint.has_source);
+	assert_false(peer_endpoint(peer).has_source);
 	sim_free(sim);
 }
 

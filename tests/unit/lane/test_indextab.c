@@ -34,11 +34,11 @@ static void check_index_shape(const struct indextab *t)
 {
 	size_t i, n = 0;
 
-	assert_true(t->n_slots && !(t->n_slots & (t->n_slots - 1)));
-	for (i = 0; i < t->n_slots; i++)
-		n += t->slots[i].peer != NULL;
+	assert_true(t->now->n && !(t->now->n & (t->now->n - 1)));
+	for (i = 0; i < t->now->n; i++)
+		n += t->now->slot[i].peer != NULL;
 	assert_int_equal(n, t->n_used);
-	assert_true(t->n_used <= t->n_slots / 2);
+	assert_true(t->n_used <= t->now->n / 2);
 }
 
 static void test_index_basics(void **state)
@@ -68,7 +68,7 @@ static void test_index_basics(void **state)
 	assert_ptr_equal(indextab_find(&t, UINT32_MAX)->peer, &q);
 	assert_int_equal(t.n_used, 1);
 	indextab_done(&t);
-	assert_null(t.slots);
+	assert_null(t.now);
 }
 
 struct index_twin {
@@ -169,11 +169,11 @@ static void test_index_churn(void **state)
 	}
 	check_index_shape(&t);
 	assert_int_equal(t.n_used, 1000);
-	assert_int_equal(t.n_slots, 2048);
+	assert_int_equal(t.now->n, 2048);
 	/* Runs of used slots bound the search. In 3000 tables of this size and
 	 * load filled at random by a script, the longest run was 11 to 55. */
-	for (i = 0; i < 2 * t.n_slots; i++) {
-		run = t.slots[i % t.n_slots].peer ? run + 1 : 0;
+	for (i = 0; i < 2 * t.now->n; i++) {
+		run = t.now->slot[i % t.now->n].peer ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	assert_in_range(longest, 2, 100);
@@ -199,7 +199,7 @@ static void test_load_limit(void **state)
 		assert_int_equal(k.n_used, i + 1);
 		assert_true(k.n_used <= k.n_slots / 2);
 	}
-	assert_int_equal(t.n_slots, 1024);
+	assert_int_equal(t.now->n, 1024);
 	assert_int_equal(k.n_slots, 1024);
 	indextab_done(&t);
 	keytab_done(&k);
