@@ -88,11 +88,11 @@ static void run_port(struct daemon *d, struct port *port)
 {
 	struct port_queue *q = &port->queue[d->lane.self.id];
 
-	for (int i = 0; i < BATCHES_PER_WAKEUP && !port->gone; i++) {
+	for (int i = 0; i < BATCHES_PER_WAKEUP && !port_is_gone(port); i++) {
 		int n = egress_run_port(&d->lane.self, q);
 
 		if (n == -ENODEV)
-			port->gone = true;
+			port_note_gone(port);
 		if (port_has_frames(q)) {
 			d->ports_pending = true;
 			return;
@@ -124,7 +124,7 @@ static void on_port(uv_poll_t *poll, int status, int events)
 	run_port(p->d, p->port);
 	/* libuv stops to watch a socket with an error (its end of the pair was down
 	 * for a moment, say), which reading has taken off by now. */
-	if (status < 0 && !p->port->gone)
+	if (status < 0 && !port_is_gone(p->port))
 		uv_poll_start(poll, UV_READABLE, on_port);
 }
 
@@ -266,7 +266,7 @@ void daemon_ports_link_changed(struct daemon *d, int ifindex)
 	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
 		struct daemon_port *p = port->io.ctx;
 
-		if (!port->gone && (!ifindex || portdev_has_end(p->device, ifindex)))
+		if (!port_is_gone(port) && (!ifindex || portdev_has_end(p->device, ifindex)))
 			port_keeper_look(&p->keeper);
 	}
 }

@@ -351,10 +351,12 @@ static bool run_one(struct lane *lane)
 {
 	struct handshake_queue *q = &lane->handshakes;
 	const struct handshake_item *item = &q->items[q->head];
-	bool loaded = under_load(lane);
+	bool loaded;
 
 	if (!q->n)
 		return false;
+	lane_refresh_clock(lane);
+	loaded = under_load(lane);
 	lane->self.stats.drop[handle(lane, item, loaded)]++;
 	q->head = (q->head + 1) % HANDSHAKE_QUEUE_LEN;
 	q->n--;
@@ -365,7 +367,6 @@ bool handshake_run(struct lane *lane, unsigned budget)
 {
 	bool more = true;
 
-	lane_refresh_clock(lane);
 	while (more && budget--) {
 		lane_lock(lane);
 		more = run_one(lane);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "egress.h"
 #include "log.h"
 
@@ -60,15 +61,33 @@ void lane_unlock(struct lane *lane)
 	pthread_mutex_unlock(&lane->lock);
 }
 
+/* False: there is none. @ret NULL: only tells. */
+static bool take_retired(struct lane *lane, struct keypair **ret)
+{
+	struct keypair *kp;
+
+	lane_lock(lane);
+	kp = lane->retired;
+	if (kp && ret) {
+		lane->retired = kp->next_retired;
+		*ret = kp;
+	}
+	lane_unlock(lane);
+	return kp;
+}
+
 void lane_reap(struct lane *lane)
 {
 	struct keypair *kp;
 
-	while ((kp = lane->retired)) {
-		lane->retired = kp->next_retired;
+	if (!take_retired(lane, NULL))
+		return;
+	crew_pause(lane->crew);
+	while (take_retired(lane, &kp)) {
 		keypair_wipe(kp);
 		free(kp);
 	}
+	crew_resume(lane->crew);
 }
 
 int lane_init(struct lane *lane, const struct lane_env *env, const struct device_io *device,

@@ -34,6 +34,8 @@
 
 enum { LANE_MAX_PEERS = 1 << 20 };
 
+struct crew;
+
 TAILQ_HEAD(peer_list, peer);
 
 /* What is used of the kernel's and the CPU's offers; set at start-up, withdrawn
@@ -56,7 +58,8 @@ struct lane {
 	struct encap_table encap_set, encap_environment;
 
 	struct worker self; /* the lane's own thread */
-	unsigned n_workers;
+	struct crew *crew;  /* other threads that carry its packets; NULL: it does so itself */
+	unsigned n_workers; /* that carry packets */
 	/* Wakes the lane's own thread after another one left it work; NULL: there is none. */
 	void (*wake)(void *ctx);
 	void *wake_ctx;
@@ -100,8 +103,8 @@ void lane_done(struct lane *lane);
 void lane_lock(struct lane *lane);
 void lane_unlock(struct lane *lane);
 
-/* Wipes and frees the sessions that fell out of their slots until now. The caller knows
- * that no walk has been going on since then. */
+/* Wipes and frees the sessions that fell out of their slots until now. The caller is not
+ * within a walk and holds no lock. */
 void lane_reap(struct lane *lane);
 
 /* Reads the clock; called at every entry from outside. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "lane.h"
 #include "log.h"
 #include "offload/be.h"
@@ -184,6 +185,8 @@ static int init_queue(struct port *port, struct port_queue *q)
 {
 	q->port = port;
 	q->read_max = READ_MAX_FIRST;
+	/* Numbers of two workers are far apart, for a packet may be fragmented. */
+	q->ip_id = (uint16_t)((q - port->queue) * (1 << 16) / port->lane->n_workers);
 	q->gro = port->lane->offload.port_gro;
 	q->gro.encap = &port->lane->encap;
 	return port_out_new(&q->out);
@@ -236,16 +239,35 @@ static int open_device(struct port *port, char err_text[PORT_ERR_LEN])
 
 	if (err)
 		return err;
-	for (unsigned i = 0; i < port->lane->n_workers; i++)
-		port_mac(port, port->queue[i].mac);
+	for (unsigned i = 0; i < port->lane->n_workers; i++) {
+		struct port_queue *q = &port->queue[i];
+
+		port_mac(port, q->mac);
+		if (!q->io_ctx)
+			q->io_ctx = port->io.ctx;
+	}
 	return 0;
+}
+
+static int make_batch(struct worker *w)
+{
+	return w->port_batch ? 0 : port_batch_new(&w->port_batch);
+}
+
+static int make_batches(struct lane *lane)
+{
+	int err = make_batch(&lane->self);
+
+	for (unsigned i = 0; i < crew_len(lane->crew) && !err; i++)
+		err = make_batch(crew_worker(lane->crew, i));
+	return err;
 }
 
 static int new_checked(struct lane *lane, const struct port_config *config, struct port **ret,
 		       char err_text[PORT_ERR_LEN])
 {
 	struct port *port;
-	int err = lane->self.port_batch ? 0 : port_batch_new(&lane->self.port_batch);
+	int err = make_batches(lane);
 
 	port = err ? NULL : calloc(1, sizeof(*port));
 	if (!port) {
@@ -309,16 +331,38 @@ void port_remove_all(struct lane *lane)
 		port_remove(lane, port);
 }
 
+void port_note_gone(struct port *port)
+{
+	struct lane *lane = port->lane;
+
+	__atomic_store_n(&port->gone, true, __ATOMIC_RELAXED);
+	if (lane->wake)
+		lane->wake(lane->wake_ctx);
+}
+
+bool port_is_gone(const struct port *port)
+{
+	return __atomic_load_n(&port->gone, __ATOMIC_RELAXED);
+}
+
+static void reap(struct lane *lane, struct port *port)
+{
+	log_info("port %s: its device was deleted", port->config.name);
+	crew_pause(lane->crew);
+	lane_lock(lane);
+	port_remove(lane, port);
+	lane_unlock(lane);
+	crew_resume(lane->crew);
+}
+
 void port_reap(struct lane *lane)
 {
 	struct port *port, *next;
 
 	for (port = TAILQ_FIRST(&lane->ports.list); port; port = next) {
 		next = TAILQ_NEXT(port, entry);
-		if (!port->gone)
-			continue;
-		log_info("port %s: its device was deleted", port->config.name);
-		port_remove(lane, port);
+		if (port_is_gone(port))
+			reap(lane, port);
 	}
 }
 

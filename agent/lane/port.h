@@ -85,7 +85,9 @@ struct port_stats {
 /* The device behind a port: portdev.h, or the simulation's. */
 struct port_io {
 	void *ctx;
-	/* As portdev_read(), portdev_write(), portdev_limits(), portdev_take_drops(). */
+	/* As portdev_read(), portdev_write(), portdev_limits(), portdev_take_drops(). The
+	 * context of the first two and the last is the queue's: with workers beside the
+	 * lane's own thread, each has a device end of its own. */
 	int (*read)(void *ctx, struct portdev_read *r, unsigned max);
 	void (*write)(void *ctx, struct portdev_write *w, unsigned n);
 	struct portdev_limits (*limits)(void *ctx, uint64_t now_ns);
@@ -101,7 +103,8 @@ struct port_io {
 struct port_env {
 	void *ctx;
 	/*
-	 * Creates the device of @port (its config is filled in) and watches it:
+	 * Creates the device of @port (its config is filled in), with an end for each of its
+	 * queues whose io_ctx it sets, or one for all, ret->ctx, and watches it:
 	 * egress_run_port() when there is something to read. 0 or -errno with one
 	 * line in @err_text: -EEXIST the name is taken, -EADDRINUSE a kernel VXLAN
 	 * device has this VTEP and UDP port, or what the kernel says.
@@ -124,7 +127,9 @@ struct port_heard {
 /* What a worker has of a port for itself. */
 struct port_queue {
 	struct port *port;
+	void *io_ctx;	       /* for port->io's read, write and take_drops */
 	struct gro_config gro; /* what its device takes */
+	uint64_t limits_at_ns; /* when it was told */
 	uint8_t mac[6];	       /* of the overlay end */
 	struct port_heard heard;
 	struct port_out *out; /* batch.h */
@@ -140,7 +145,8 @@ struct port {
 	struct lane *lane;
 	struct port_config config;
 	struct port_io io;
-	bool gone; /* its device was deleted; port_reap() takes it away */
+	bool gone;	   /* its device was deleted; port_reap() takes it away; atomic */
+	uint32_t fdb_lock; /* shortlock.h: walks learn, others look up */
 	struct fdb *fdb;
 	struct neightab *neighbours;
 	struct port_queue *queue; /* of each worker, by its id */
@@ -168,7 +174,10 @@ int port_new(struct lane *lane, const struct port_config *config, struct port **
 /* Deletes its device, too. */
 void port_remove(struct lane *lane, struct port *port);
 void port_remove_all(struct lane *lane);
-/* Removes ports whose device was deleted; called outside of the walks. */
+/* Its device was deleted. Any thread. */
+void port_note_gone(struct port *port);
+bool port_is_gone(const struct port *port);
+/* Removes ports whose device was deleted; called outside of the walks, without a lock. */
 void port_reap(struct lane *lane);
 
 struct port *port_find(const struct lane *lane, const char *name);

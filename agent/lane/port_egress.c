@@ -18,6 +18,7 @@
 #include "offload/neigh.h"
 #include "offload/vxlan.h"
 #include "port_walk.h"
+#include "shortlock.h"
 
 static void count_frames(struct worker *w, struct port_queue *q, const struct port_out *po)
 {
@@ -25,7 +26,7 @@ static void count_frames(struct worker *w, struct port_queue *q, const struct po
 	q->stats.frames_in += po->n;
 	for (unsigned i = 0; i < po->n; i++)
 		q->stats.bytes_in += po->frame[i].len;
-	w->stats.drop[DROP_PORT_KERNEL] += q->port->io.take_drops(q->port->io.ctx);
+	w->stats.drop[DROP_PORT_KERNEL] += q->port->io.take_drops(q->io_ctx);
 }
 
 /* Long frames are read a few at a time, so that they are still in the caches when
@@ -58,7 +59,7 @@ int port_read(struct worker *w, struct port_queue *q)
 	for (unsigned i = 0; i < max; i++)
 		po->frame[i] =
 			(struct portdev_read){.frame = po->memory + i * room + PORTDEV_HEADROOM};
-	n = q->port->io.read(q->port->io.ctx, po->frame, max);
+	n = q->port->io.read(q->io_ctx, po->frame, max);
 	w->out->drained = n < (int)max;
 	if (n <= 0)
 		return n;
@@ -75,9 +76,9 @@ static void write_plain(struct port_queue *q, uint8_t *frame, size_t len)
 	struct iovec iov = {frame, len};
 	struct portdev_write w = {.iov = &iov, .n_iov = 1};
 
-	q->port->io.write(q->port->io.ctx, &w, 1);
+	q->port->io.write(q->io_ctx, &w, 1);
 	if (w.err == -ENODEV)
-		q->port->gone = true;
+		port_note_gone(q->port);
 }
 
 static bool answer_neighbour(struct port_queue *q, const struct portdev_read *f)
@@ -248,13 +249,20 @@ static bool is_done_with(struct worker *w, struct port_queue *q, const struct po
 	return drop || (!q->out->next_vtep && answer_neighbour(q, f));
 }
 
-/* NULL: to be flooded, as is what has begun to be. */
-static const struct vtep *destination_of(const struct worker *w, const struct port_queue *q,
-					 const struct portdev_read *f)
+/* False: to be flooded, as is what has begun to be. */
+static bool destination_of(const struct worker *w, const struct port_queue *q,
+			   const struct portdev_read *f, struct vtep *ret)
 {
+	const struct vtep *to;
+
 	if (q->out->next_vtep || ether_is_multicast(f->frame))
-		return NULL;
-	return fdb_lookup(q->port->fdb, f->frame, w->now_ns);
+		return false;
+	shortlock_take(&q->port->fdb_lock);
+	to = fdb_lookup(q->port->fdb, f->frame, w->now_ns);
+	if (to)
+		*ret = *to;
+	shortlock_give(&q->port->fdb_lock);
+	return to;
 }
 
 unsigned port_forward(struct worker *w, struct port_queue *q, struct out_batch *b)
@@ -265,19 +273,21 @@ unsigned port_forward(struct worker *w, struct port_queue *q, struct out_batch *
 	b->n = 0;
 	while (po->next < po->n && n_datagrams < PORT_TURN_DATAGRAMS) {
 		struct portdev_read *f = &po->frame[po->next];
-		const struct vtep *to;
+		struct vtep to;
+		bool known;
 
 		if (is_done_with(w, q, f)) {
 			finish_frame(po);
 			continue;
 		}
-		to = destination_of(w, q, f);
-		if (!to && b->n)
+		known = destination_of(w, q, f, &to);
+		if (!known && b->n)
 			break; /* a copy goes alone */
-		n = to ? forward(w, q, f, to, &b->super[b->n]) : flood(w, q, f, &b->super[b->n]);
+		n = known ? forward(w, q, f, &to, &b->super[b->n])
+			  : flood(w, q, f, &b->super[b->n]);
 		b->n += n > 0;
 		n_datagrams += n;
-		if (!to && n)
+		if (!known && n)
 			break;
 	}
 	return n_datagrams;

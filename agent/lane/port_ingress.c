@@ -12,6 +12,9 @@
 #include "offload/ecn.h"
 #include "offload/ether.h"
 #include "port_walk.h"
+#include "shortlock.h"
+
+enum { LIMITS_AGE_NS = 10000000 };
 
 /* Congestion marks of the VXLAN packet go inside, as the kernel's vxlan does it
  * (INET_ECN_decapsulate(): a mark that the inside cannot carry drops the packet). */
@@ -35,7 +38,12 @@ static enum drop fold_ecn(struct gro_packet *p, uint8_t outer_ecn)
 static enum drop learn_new(struct worker *w, struct port_queue *q, const uint8_t *mac,
 			   const struct vtep *from)
 {
-	switch (fdb_learn(q->port->fdb, mac, from, w->now_ns)) {
+	enum fdb_learned learned;
+
+	shortlock_take(&q->port->fdb_lock);
+	learned = fdb_learn(q->port->fdb, mac, from, w->now_ns);
+	shortlock_give(&q->port->fdb_lock);
+	switch (learned) {
 	case FDB_REFUSED:
 	case FDB_BAD:
 		return DROP_PORT_SOURCE;
@@ -127,7 +135,7 @@ static enum drop write_error(struct port_queue *q, int err)
 {
 	switch (err) {
 	case -ENODEV:
-		q->port->gone = true;
+		port_note_gone(q->port);
 		return DROP_DEVICE_DOWN;
 	default:
 		return is_congestion(err) ? DROP_SEND_FULL : DROP_DEVICE_WRITE;
@@ -157,7 +165,7 @@ static void write_singly(struct worker *w, struct port_queue *q, const struct gr
 		const struct iovec iov[] = {{scratch, l2_len}, {segment, segment_len}};
 		struct portdev_write one = {.vnet = plain, .iov = iov, .n_iov = 2};
 
-		q->port->io.write(q->port->io.ctx, &one, 1);
+		q->port->io.write(q->io_ctx, &one, 1);
 		if (one.err) {
 			drop = write_error(q, one.err);
 			w->stats.drop[drop]++;
@@ -181,7 +189,7 @@ static void after_write(struct worker *w, struct port_queue *q, struct portdev_w
 			const struct gro_super *super, uint8_t l2_len)
 {
 	if (is_congestion(pw->err))
-		q->port->io.write(q->port->io.ctx, pw, 1);
+		q->port->io.write(q->io_ctx, pw, 1);
 	if (!pw->err) {
 		q->stats.frames_out++;
 		q->stats.bytes_out += super->len + l2_len;
@@ -202,7 +210,7 @@ static void flush(struct worker *w, struct port_queue *q, const struct gro_packe
 
 	if (!pb->n_write)
 		return;
-	q->port->io.write(q->port->io.ctx, pb->write, pb->n_write);
+	q->port->io.write(q->io_ctx, pb->write, pb->n_write);
 	q->stats.writes++;
 	for (unsigned i = 0; i < pb->n_write; i++) {
 		const struct gro_super *super = pb->written[i];
@@ -254,16 +262,30 @@ static uint32_t ip_len_max(uint32_t max_len)
 					   : 0;
 }
 
+/* Several workers ask in turn, and not for every batch. */
+static bool limits_are_new(const struct worker *w, const struct port_queue *q)
+{
+	return w != &w->lane->self && q->limits_at_ns &&
+	       w->now_ns - q->limits_at_ns < LIMITS_AGE_NS;
+}
+
 static void follow_limits(struct worker *w, struct port_queue *q)
 {
-	const struct portdev_limits limits = q->port->io.limits(q->port->io.ctx, w->now_ns);
+	const struct port_io *io = &q->port->io;
 	struct gro_config *gro = &q->gro;
+	struct portdev_limits limits;
 
+	if (limits_are_new(w, q))
+		return;
+	q->limits_at_ns = w->now_ns;
+	lane_lock(w->lane);
+	limits = io->limits(io->ctx, w->now_ns);
+	io->mac(io->ctx, q->mac);
+	lane_unlock(w->lane);
 	gro->max_len4 = ip_len_max(limits.max_len4);
 	gro->max_len6 = ip_len_max(limits.max_len6);
 	gro->max_segments = limits.max_segs && limits.max_segs < GRO_PIECES_MAX ? limits.max_segs
 										: GRO_PIECES_MAX;
-	q->port->io.mac(q->port->io.ctx, q->mac);
 }
 
 void port_deliver(struct worker *w, struct in_batch *b, struct port_queue *q)
