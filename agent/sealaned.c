@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agent/lane/crew.h"
 #include "agent/lane/daemon.h"
 #include "agent/lane/kernel_probe.h"
 #include "agent/lane/log.h"
@@ -68,6 +69,16 @@ static int env_device(enum device_choice *ret)
 	return 0;
 }
 
+static int env_workers(struct daemon_args *args)
+{
+	const char *text = getenv("SEALANE_WORKERS");
+	int err = daemon_workers_parse(text, &args->n_workers, args->workers_reason);
+
+	if (err)
+		log_error("SEALANE_WORKERS=%s: must be auto or 1 to %d", text, CREW_MAX);
+	return err;
+}
+
 static void env_log(struct options *o)
 {
 	const char *text = getenv("LOG_LEVEL");
@@ -91,6 +102,8 @@ static int read_environment(struct options *o)
 		err = env_fd("WG_UAPI_FD", &o->daemon.uapi_fd);
 	if (!err)
 		err = env_device(&o->daemon.device.choice);
+	if (!err)
+		err = env_workers(&o->daemon);
 	if (foreground && !strcmp(foreground, "1"))
 		o->foreground = true;
 	return err;

@@ -28,6 +28,7 @@ struct probe {
 static bool name_valid(const char *name);
 static int open_node(void);
 static int attach(int fd, const char *name, int flags, struct ifreq *ret_ifr);
+static int attach_whole(int fd, const struct tun_open_args *args, int flags, struct ifreq *ret_ifr);
 static int negotiate(struct tun *t, bool vnet_hdr, unsigned offloads);
 static void *probe_thread(void *arg);
 static int probe_tunnel_gso(bool *ret);
@@ -48,7 +49,7 @@ int tun_open(const struct tun_open_args *args, struct tun *ret)
 		return fd;
 
 	t.fd = fd;
-	err = attach(fd, args->name, flags, &ifr);
+	err = attach_whole(fd, args, flags, &ifr);
 	if (!err)
 		err = negotiate(&t, args->vnet_hdr, args->offloads);
 	if (!err && args->persist && ioctl(fd, TUNSETPERSIST, 1) < 0)
@@ -58,9 +59,27 @@ int tun_open(const struct tun_open_args *args, struct tun *ret)
 		return err;
 	}
 
+	t.multi_queue = ifr.ifr_flags & IFF_MULTI_QUEUE;
 	memcpy(t.name, ifr.ifr_name, sizeof(t.name));
 	*ret = t;
 	return 0;
+}
+
+int tun_open_queue(const struct tun *t)
+{
+	const int flags = (t->kind == TUN_KIND_TAP ? IFF_TAP : IFF_TUN) | IFF_NO_PI |
+			  IFF_MULTI_QUEUE | (t->vnet_hdr_len ? IFF_VNET_HDR : 0);
+	int fd = open_node(), err;
+	struct ifreq ifr;
+
+	if (fd < 0)
+		return fd;
+	err = attach(fd, t->name, flags, &ifr);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
 }
 
 int tun_adopt(int fd, unsigned offloads, struct tun *ret)
@@ -193,10 +212,29 @@ static int attach(int fd, const char *name, int flags, struct ifreq *ret_ifr)
 
 	err = errno;
 	/* The driver says EINVAL both for nonsense and for a device that exists
-	 * but is not of this kind, or has many queues. */
+	 * but is not of this kind, or has many queues and we want one, or the other way round. */
 	if (err == EEXIST || (err == EINVAL && if_nametoindex(name)))
 		return -EBUSY;
 	return -err;
+}
+
+/*
+ * Nobody else's: anybody may join a device of many queues, and would take some of its
+ * packets. One of the other sort, which was left by somebody who wanted it so, is taken as
+ * it is.
+ */
+static int attach_whole(int fd, const struct tun_open_args *args, int flags, struct ifreq *ret_ifr)
+{
+	const int wanted = args->multi_queue ? IFF_MULTI_QUEUE : 0;
+	bool exists = if_nametoindex(args->name);
+	int err;
+
+	if (exists && tun_queues_in_use(args->name) > 0)
+		return -EBUSY;
+	err = attach(fd, args->name, flags | wanted, ret_ifr);
+	if (err == -EBUSY && exists)
+		err = attach(fd, args->name, flags | (wanted ^ IFF_MULTI_QUEUE), ret_ifr);
+	return err;
 }
 
 /* Header size first: with tunnel offloads on and a header too short for them,

@@ -17,6 +17,8 @@ struct tun_open_args {
 	bool persist;	   /* TUNSETPERSIST: outlives the process */
 	bool vnet_hdr;	   /* IFF_VNET_HDR: a header in front of every packet */
 	unsigned offloads; /* TUN_F_* bits that may be asked for; with vnet_hdr */
+	bool multi_queue;  /* IFF_MULTI_QUEUE, for tun_open_queue(); one that is there
+			      already stays as it is */
 };
 
 /* The offload bits of Linux 6.17, newer than the headers we may be built with. */
@@ -34,6 +36,7 @@ struct tun {
 	char name[IFNAMSIZ];
 	unsigned vnet_hdr_len; /* 0, 10, 12 or 24 */
 	unsigned offloads;     /* granted: what the kernel may hand out on reads */
+	bool multi_queue;
 };
 
 /*
@@ -45,6 +48,17 @@ struct tun {
  * kernel. *ret is untouched then.
  */
 int tun_open(const struct tun_open_args *args, struct tun *ret);
+
+/*
+ * One more queue of @t, which must be multi_queue: the kernel spreads the flows it gives
+ * among those that are open. Everything else is the device's. The descriptor, or -errno:
+ * -E2BIG (256 of them), or others.
+ */
+int tun_open_queue(const struct tun *t);
+
+/* How many queues of the multi-queue device @name are open; 0 also for a device of
+ * another type. -ENODEV, or others of nl.h. */
+int tun_queues_in_use(const char *name);
 
 /*
  * Takes over an open descriptor (WG_TUN_FD): reads name, kind and whether it has

@@ -46,8 +46,8 @@ static void note_closed(struct daemon *d, const char *name)
 
 void daemon_note_sockets(struct daemon *d)
 {
-	int granted = udp_buffer_len(d->udp) / 2, fd4 = udp_fd(d->udp, AF_INET),
-	    fd6 = udp_fd(d->udp, AF_INET6);
+	int granted = udp_buffer_len(d->udp) / 2, fd4 = udp_fd(d->udp, 0, AF_INET),
+	    fd6 = udp_fd(d->udp, 0, AF_INET6);
 
 	if (fd4 < 0 && fd6 < 0) {
 		note_closed(d, "ipv4");

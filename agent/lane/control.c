@@ -38,6 +38,8 @@ static void put_meanings(struct textbuf *out)
 
 void control_get(const struct lane *lane, const struct control_info *info, struct textbuf *out)
 {
+	struct stats stats;
+
 	textbuf_printf(out, "version=%d\n", CONTROL_VERSION);
 	textbuf_printf(out, "sealane=%s\n", SEALANE_VERSION);
 	textbuf_printf(out, "ifname=%s\n", info->ifname);
@@ -47,7 +49,8 @@ void control_get(const struct lane *lane, const struct control_info *info, struc
 	textbuf_printf(out, "listen_port=%u\n", lane->listen_port);
 	textbuf_printf(out, "peers=%u\n", lane->n_peers);
 	put_capabilities(info, out);
-	put_counters(&lane->self.stats, out);
+	lane_sum_stats(lane, &stats);
+	put_counters(&stats, out);
 	put_meanings(out);
 	encap_ports_put(lane, out);
 	control_ports_put(lane, out);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Theory of operation: poll handles on the device and the two UDP sockets run
+ * Theory of operation: with one worker, poll handles on the device and the two UDP sockets run
  * the walks, a few batches per wake-up so that none starves the others; a
  * timerfd on CLOCK_BOOTTIME (libuv's timers stand still in suspend) carries the
  * lane's next deadline; netlink tells of link state, MTU and routes (follow.c);
  * queued handshakes are worked off once per turn, with an idle handle keeping
- * the loop awake while some are left.
+ * the loop awake while some are left. With more workers than one, packets are theirs
+ * (daemon_workers.c).
  */
 #include "daemon.h"
 
@@ -19,6 +20,7 @@
 
 #include "control_ports.h"
 #include "control_set.h"
+#include "crew.h"
 #include "crypto/train.h"
 #include "daemon_internal.h"
 #include "egress.h"
@@ -126,8 +128,12 @@ static void on_sockets_changed(void *ctx)
 {
 	struct daemon *d = ctx;
 
-	watch_open(d, &d->on_udp4, udp_fd(d->udp, AF_INET), on_udp4);
-	watch_open(d, &d->on_udp6, udp_fd(d->udp, AF_INET6), on_udp6);
+	if (d->crew) {
+		daemon_workers_sockets_changed(d);
+	} else {
+		watch_open(d, &d->on_udp4, udp_fd(d->udp, 0, AF_INET), on_udp4);
+		watch_open(d, &d->on_udp6, udp_fd(d->udp, 0, AF_INET6), on_udp6);
+	}
 	daemon_note_sockets(d);
 }
 
@@ -160,7 +166,14 @@ static void on_stamp_written(uv_work_t *work, int status)
 
 static void follow_stamps(struct daemon *d)
 {
-	if (d->stamp_busy || !stampfile_due(&d->stamps, &d->lane.tai64n, d->stamp))
+	bool due;
+
+	if (d->stamp_busy)
+		return;
+	lane_lock(&d->lane);
+	due = stampfile_due(&d->stamps, &d->lane.tai64n, d->stamp);
+	lane_unlock(&d->lane);
+	if (!due)
 		return;
 	d->stamp_work.data = d;
 	d->stamp_busy = !uv_queue_work(&d->loop, &d->stamp_work, write_stamp, on_stamp_written);
@@ -174,8 +187,7 @@ static void on_check(uv_check_t *check)
 	port_reap(&d->lane);
 	lane_reap(&d->lane);
 	follow_stamps(d);
-	if (d->lane.handshakes.n)
-		more |= handshake_run(&d->lane, HANDSHAKES_PER_TURN);
+	more |= handshake_run(&d->lane, HANDSHAKES_PER_TURN);
 	if (more)
 		uv_idle_start(&d->idle, on_idle);
 	else
@@ -186,9 +198,12 @@ static void on_check(uv_check_t *check)
 static void on_prepare(uv_prepare_t *prepare)
 {
 	struct daemon *d = prepare->data;
-	uint64_t at = lane_next_deadline(&d->lane);
 	struct itimerspec when = {0};
+	uint64_t at;
 
+	lane_lock(&d->lane);
+	at = lane_next_deadline(&d->lane);
+	lane_unlock(&d->lane);
 	if (at == d->timer_at_ns)
 		return;
 	d->timer_at_ns = at;
@@ -209,7 +224,9 @@ static void on_timer(uv_poll_t *poll, int status, int events)
 	if (read(d->timer_fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
 		log_error("timer: %s", strerror(errno));
 	d->timer_at_ns = 0; /* set it anew */
+	lane_lock(&d->lane);
 	lane_expire(&d->lane);
+	lane_unlock(&d->lane);
 }
 
 static void on_signal(uv_signal_t *sig, int signum)
@@ -223,7 +240,9 @@ static void on_signal(uv_signal_t *sig, int signum)
 
 static void uapi_op_get(void *ctx, struct textbuf *out)
 {
+	lane_begin_change(ctx); /* all of one moment */
 	uapi_get(ctx, out);
+	lane_end_change(ctx);
 }
 
 static void uapi_op_set_begin(void *ctx, void *state)
@@ -233,45 +252,73 @@ static void uapi_op_set_begin(void *ctx, void *state)
 
 static int uapi_op_set_line(void *state, const char *line, size_t len)
 {
-	return uapi_set_line(state, line, len);
+	struct lane *lane = ((struct uapi_set *)state)->lane;
+	int err;
+
+	lane_begin_change(lane);
+	err = uapi_set_line(state, line, len);
+	lane_end_change(lane);
+	return err;
 }
 
 static void uapi_op_set_end(void *state)
 {
+	struct lane *lane = ((struct uapi_set *)state)->lane;
+
+	lane_begin_change(lane);
 	uapi_set_end(state);
+	lane_end_change(lane);
 }
 
 static void control_op_get(void *ctx, struct textbuf *out)
 {
 	struct daemon *d = ctx;
 
+	lane_begin_change(&d->lane);
 	lane_refresh_clock(&d->lane); /* ages are told */
 	control_get(&d->lane, &d->info, out);
+	lane_end_change(&d->lane);
 }
 
 static void control_op_get_of(void *ctx, const char *lines, struct textbuf *out)
 {
 	struct daemon *d = ctx;
 
+	lane_begin_change(&d->lane);
 	lane_refresh_clock(&d->lane);
 	control_ports_get(&d->lane, lines, out);
+	lane_end_change(&d->lane);
 }
 
 static void control_op_set_begin(void *ctx, void *state)
 {
 	struct daemon *d = ctx;
 
+	lane_begin_change(&d->lane);
 	control_set_begin(state, &d->lane);
+	lane_end_change(&d->lane);
 }
 
 static int control_op_set_line(void *state, const char *line, size_t len)
 {
-	return control_set_line(state, line, len);
+	struct lane *lane = ((struct control_set *)state)->lane;
+	int err;
+
+	lane_begin_change(lane);
+	err = control_set_line(state, line, len);
+	lane_end_change(lane);
+	return err;
 }
 
 static int control_op_set_finish(void *state)
 {
-	return control_set_finish(state);
+	struct lane *lane = ((struct control_set *)state)->lane;
+	int err;
+
+	lane_begin_change(lane);
+	err = control_set_finish(state);
+	lane_end_change(lane);
+	return err;
 }
 
 static const char *control_op_set_error(void *state)
@@ -356,6 +403,9 @@ int daemon_new(const struct daemon_args *args, struct daemon **ret, char err_tex
 		return err;
 	}
 	offloads_device_args(&d->offloads, &d->args.device);
+	d->n_workers = args->n_workers;
+	d->workers_reason = d->args.workers_reason;
+	d->args.device.n_queues = d->n_workers;
 	err = nl_open(&d->nl);
 	if (err)
 		snprintf(text, sizeof(text), "cannot talk to the kernel by netlink: %s",
@@ -418,7 +468,7 @@ static int start_lane(struct daemon *d)
 	daemon_note_device(d);
 	start_simd(d);
 	offloads_apply(&d->offloads, d->device, d->udp, &d->lane, &d->info);
-	return 0;
+	return daemon_workers_start(d);
 }
 
 static int start_loop(struct daemon *d)
@@ -452,6 +502,16 @@ static int start_loop(struct daemon *d)
 	return err;
 }
 
+static int start_following(struct daemon *d)
+{
+	int err;
+
+	lane_begin_change(&d->lane);
+	err = follow_start(d);
+	lane_end_change(&d->lane);
+	return err;
+}
+
 int daemon_start(struct daemon *d, char err_text[DAEMON_ERR_LEN])
 {
 	int err = start_loop(d);
@@ -460,10 +520,10 @@ int daemon_start(struct daemon *d, char err_text[DAEMON_ERR_LEN])
 		err = start_lane(d);
 	if (!err)
 		err = watch_open(d, &d->on_timer, d->timer_fd, on_timer);
-	if (!err)
+	if (!err && !d->crew)
 		err = watch_open(d, &d->on_device, device_fd(d->device), on_device);
 	if (!err)
-		err = follow_start(d);
+		err = start_following(d);
 	if (err) {
 		snprintf(err_text, DAEMON_ERR_LEN, "cannot start: %s", strerror(-err));
 		return err;
@@ -502,8 +562,11 @@ void daemon_free(struct daemon *d)
 		return;
 	if (d->udp)
 		udp_on_change(d->udp, NULL, NULL);
-	if (d->lane_ready) /* their watches are on the loop */
+	crew_pause(d->crew); /* for good: daemon_workers_stop() ends it */
+	if (d->lane_ready)   /* their watches are on the loop */
 		port_remove_all(&d->lane);
+	crew_resume(d->crew);
+	daemon_workers_stop(d);
 	if (d->loop_ready) {
 		close_handles(d);
 		uv_run(&d->loop, UV_RUN_DEFAULT);

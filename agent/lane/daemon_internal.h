@@ -15,6 +15,8 @@
 #include "offloads.h"
 #include "stampfile.h"
 
+struct crew;
+struct daemon_worker;
 struct monitor;
 struct nl;
 struct udp;
@@ -53,14 +55,23 @@ struct daemon {
 	uv_work_t stamp_work;
 	bool stamp_busy;
 	int stamp_err;
+	/* daemon_workers.c */
+	unsigned n_workers;
+	const char *workers_reason;
+	struct crew *crew; /* NULL: the loop itself carries packets */
+	struct daemon_worker *workers;
+	uv_async_t wake;
+	bool wake_ready;
+	bool device_gone, limits_due; /* marks of the workers for the loop; atomic */
+
 	struct port_env port_env; /* daemon_ports.c */
 	bool ports_pending;	  /* some port's frames wait for its next turn */
 
 	/* follow.c */
-	struct monitor *monitor;	/* where the sockets are: routes, and the
-					   device until it moves */
-	struct monitor *device_monitor; /* where the device is, once it moved */
-	uint64_t limits_read_ns;
+	struct monitor *monitor;	 /* where the sockets are: routes, and the
+					    device until it moves */
+	struct monitor *device_monitor;	 /* where the device is, once it moved */
+	uint64_t limits_read_ns;	 /* atomic */
 	struct nl *device_nl;		 /* where the device is, once it moved */
 	struct monitor *retired_monitor; /* replaced while it was being read */
 	struct watch on_monitor, on_device_monitor;
@@ -71,6 +82,14 @@ int watch_open(struct daemon *d, struct watch *w, int fd, uv_poll_cb cb);
 void watch_close(struct watch *w);
 
 void daemon_stop(struct daemon *d, const char *why);
+
+/* Threads for the packets if there are to be more than one. Before there are ports, peers
+ * or open sockets. 0 or -errno. */
+int daemon_workers_start(struct daemon *d);
+void daemon_workers_stop(struct daemon *d); /* half-started is fine */
+/* Within a change (lane.h): sockets were opened or closed; limits are others. */
+void daemon_workers_sockets_changed(struct daemon *d);
+void daemon_workers_take_limits(struct daemon *d);
 
 /* Netlink. start reads the device's state and then follows it. */
 int follow_start(struct daemon *d);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "daemon_internal.h"
 #include "egress.h"
 #include "log.h"
@@ -23,83 +24,110 @@ enum {
 	GSO_SIZE_BIG = 196608, /* 192 KB: what was shown to work best */
 };
 
-/* A port's device on the loop. */
+/* An end of a port's device: the only one, or one of a worker. */
+struct port_end {
+	struct daemon_port *p;
+	struct portdev *device;
+	struct crew_source source;
+};
+
+/* A port's device, on the loop or with the crew. */
 struct daemon_port {
 	struct daemon *d;
 	struct port *port;
 	struct portdev *device;
-	struct watch watch;
+	struct watch watch; /* without a crew */
 	struct port_keeper keeper;
+	unsigned n_ends;
+	struct port_end end[];
 };
+
+static struct daemon_port *port_of(void *io_ctx)
+{
+	return ((struct port_end *)io_ctx)->p;
+}
 
 /* port_io */
 
 static int io_read(void *ctx, struct portdev_read *r, unsigned max)
 {
-	struct daemon_port *p = ctx;
+	struct port_end *end = ctx;
 
-	return portdev_read(p->device, r, max);
+	return portdev_read(end->device, r, max);
 }
 
 static void io_write(void *ctx, struct portdev_write *w, unsigned n)
 {
-	struct daemon_port *p = ctx;
+	struct port_end *end = ctx;
 
-	portdev_write(p->device, w, n);
+	portdev_write(end->device, w, n);
 }
 
 static struct portdev_limits io_limits(void *ctx, uint64_t now_ns)
 {
-	struct daemon_port *p = ctx;
+	struct daemon_port *p = port_of(ctx);
 
 	return portdev_limits(p->device, now_ns);
 }
 
 static uint64_t io_take_drops(void *ctx)
 {
-	struct daemon_port *p = ctx;
+	struct port_end *end = ctx;
 
-	return portdev_take_drops(p->device);
+	return portdev_take_drops(end->device);
 }
 
 static void io_mac(void *ctx, uint8_t mac[6])
 {
-	struct daemon_port *p = ctx;
+	struct daemon_port *p = port_of(ctx);
 
 	portdev_mac_get(p->device, mac);
 }
 
 static const char *io_kind(void *ctx)
 {
-	struct daemon_port *p = ctx;
+	struct daemon_port *p = port_of(ctx);
 
 	return portdev_kind_of(p->device) == PORTDEV_VETH ? "veth" : "tap";
 }
 
 static const char *io_reason(void *ctx)
 {
-	struct daemon_port *p = ctx;
+	struct daemon_port *p = port_of(ctx);
 
 	return portdev_reason(p->device);
 }
 
-/* As long as there is something, but not longer than a turn that is used up. */
-static void run_port(struct daemon *d, struct port *port)
+/* As long as there is something, but not longer than a turn that is used up. True: frames
+ * that were read wait for the next. */
+static bool run_queue(struct worker *w, struct port_queue *q)
 {
-	struct port_queue *q = &port->queue[d->lane.self.id];
-
-	for (int i = 0; i < BATCHES_PER_WAKEUP && !port_is_gone(port); i++) {
-		int n = egress_run_port(&d->lane.self, q);
+	for (int i = 0; i < BATCHES_PER_WAKEUP && !port_is_gone(q->port); i++) {
+		int n = egress_run_port(w, q);
 
 		if (n == -ENODEV)
-			port_note_gone(port);
-		if (port_has_frames(q)) {
-			d->ports_pending = true;
-			return;
-		}
-		if (n <= 0 || d->lane.self.out->drained)
-			return;
+			port_note_gone(q->port);
+		if (port_has_frames(q))
+			return true;
+		if (n <= 0 || w->out->drained)
+			break;
 	}
+	return false;
+}
+
+/* On the loop, or while no worker is within a walk. */
+static void run_port(struct daemon *d, struct port *port)
+{
+	d->ports_pending |= run_queue(&d->lane.self, &port->queue[d->lane.self.id]);
+}
+
+/* In a worker's thread. */
+static bool run_end(struct crew_source *s, struct worker *w, uint32_t events)
+{
+	const struct port_end *end = s->ctx;
+
+	(void)events;
+	return run_queue(w, &end->p->port->queue[w->id]);
 }
 
 bool daemon_ports_run_pending(struct daemon *d)
@@ -184,6 +212,51 @@ static int check(void *ctx, const struct port_config *c, char err_text[PORT_ERR_
 	return n;
 }
 
+static int give_to_loop(struct daemon_port *p)
+{
+	int err = watch_open(p->d, &p->watch, portdev_fd(p->device), on_port);
+
+	p->end[0].device = p->device;
+	if (!err)
+		p->watch.poll->data = p;
+	return err;
+}
+
+/* A device with one end is read by the first worker and written by all. */
+static int give_end(struct daemon_port *p, unsigned i)
+{
+	struct port_end *end = &p->end[i];
+	int err = i ? portdev_open_queue(p->device, &end->device) : 0;
+
+	if (!i || err == -EOPNOTSUPP)
+		end->device = p->device;
+	if (err == -EOPNOTSUPP)
+		return 0;
+	end->source = (struct crew_source){
+		.fd = err ? -1 : portdev_fd(end->device), .ctx = end, .run = run_end};
+	return err ? err : crew_watch(p->d->crew, i, &end->source);
+}
+
+static int give_to_crew(struct daemon_port *p)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < p->n_ends && !err; i++)
+		err = give_end(p, i);
+	return err;
+}
+
+static void take_from_crew(struct daemon_port *p)
+{
+	for (unsigned i = 0; i < p->n_ends; i++) {
+		struct port_end *end = &p->end[i];
+
+		crew_unwatch(p->d->crew, i, &end->source);
+		if (end->device != p->device)
+			portdev_close_queue(end->device);
+	}
+}
+
 static int open_device(struct daemon_port *p, char err_text[PORT_ERR_LEN])
 {
 	const struct portdev_args args = device_args(p->d, &p->port->config);
@@ -191,30 +264,49 @@ static int open_device(struct daemon_port *p, char err_text[PORT_ERR_LEN])
 
 	if (err)
 		return err;
-	err = port_keeper_open(&p->keeper, &p->d->loop, p->port->config.name, p->device);
+	err = port_keeper_open(&p->keeper, &p->d->lane, &p->d->loop, p->port->config.name,
+			       p->device);
 	if (!err)
-		err = watch_open(p->d, &p->watch, portdev_fd(p->device), on_port);
+		err = p->d->crew ? give_to_crew(p) : give_to_loop(p);
 	if (err) {
 		snprintf(err_text, PORT_ERR_LEN, "cannot watch the device: %s", strerror(-err));
 		return err;
 	}
-	p->watch.poll->data = p;
-	log_info("port %s: %s (%s)", args.name, io_kind(p), portdev_reason(p->device));
+	log_info("port %s: %s (%s)", args.name, io_kind(&p->end[0]), portdev_reason(p->device));
 	return 0;
 }
 
 static void close_port(void *ctx, struct port_io *io)
 {
-	struct daemon_port *p = io->ctx;
+	struct daemon_port *p = port_of(io->ctx);
 	const struct daemon *d = ctx;
 
 	watch_close(&p->watch);
+	if (d->crew)
+		take_from_crew(p);
 	port_keeper_close(&p->keeper);
 	if (d->leave_ports && p->device)
 		portdev_leave(p->device);
 	else
 		portdev_close(p->device);
 	free(p);
+}
+
+static struct daemon_port *new_port(struct daemon *d, struct port *port)
+{
+	const unsigned n = port->lane->n_workers;
+	struct daemon_port *p = calloc(1, sizeof(*p) + n * sizeof(p->end[0]));
+
+	if (!p)
+		return NULL;
+	p->d = d;
+	p->port = port;
+	p->n_ends = n;
+	for (unsigned i = 0; i < n; i++) {
+		p->end[i].p = p;
+		port->queue[i].io_ctx = &p->end[i];
+	}
+	return p;
 }
 
 static int open_port(void *ctx, struct port *port, struct port_io *ret, char err_text[PORT_ERR_LEN])
@@ -224,15 +316,13 @@ static int open_port(void *ctx, struct port *port, struct port_io *ret, char err
 
 	if (err)
 		return err;
-	p = calloc(1, sizeof(*p));
+	p = new_port(ctx, port);
 	if (!p) {
 		snprintf(err_text, PORT_ERR_LEN, "out of memory");
 		return -ENOMEM;
 	}
-	p->d = ctx;
-	p->port = port;
 	*ret = (struct port_io){
-		.ctx = p,
+		.ctx = &p->end[0],
 		.read = io_read,
 		.write = io_write,
 		.limits = io_limits,
@@ -252,7 +342,7 @@ void daemon_ports_link_gone(struct daemon *d, int ifindex)
 	struct port *port;
 
 	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
-		const struct daemon_port *p = port->io.ctx;
+		const struct daemon_port *p = port_of(port->io.ctx);
 
 		if (portdev_lane_ifindex(p->device) == ifindex)
 			run_port(d, port);
@@ -264,7 +354,7 @@ void daemon_ports_link_changed(struct daemon *d, int ifindex)
 	struct port *port;
 
 	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
-		struct daemon_port *p = port->io.ctx;
+		struct daemon_port *p = port_of(port->io.ctx);
 
 		if (!port_is_gone(port) && (!ifindex || portdev_has_end(p->device, ifindex)))
 			port_keeper_look(&p->keeper);
@@ -276,7 +366,7 @@ void daemon_ports_qdisc_changed(struct daemon *d, int ifindex)
 	struct port *port;
 
 	TAILQ_FOREACH (port, &d->lane.ports.list, entry) {
-		const struct daemon_port *p = port->io.ctx;
+		const struct daemon_port *p = port_of(port->io.ctx);
 		int held;
 
 		if (ifindex && portdev_lane_ifindex(p->device) != ifindex)

@@ -13,12 +13,23 @@
 #include <unistd.h>
 
 #include "offload/be.h"
+#include "offload/ip.h"
 #include "overlay/link.h"
 #include "overlay/owner.h"
 #include "overlay/route.h"
 
+/* More fragments, or an offset (RFC 791). */
+enum { IPV4_FRAGMENT_MASK = 0x3fff };
+
+struct device_queue {
+	struct device *device;
+	int fd; /* -1: none */
+};
+
 struct device {
 	struct tun tun;
+	struct device_queue queue[DEVICE_QUEUES_MAX]; /* the first is tun.fd */
+	unsigned n_queues;
 	int ifindex;
 	uint8_t mac[ETH_ALEN];
 	char reason[120];
@@ -57,6 +68,7 @@ static int open_tun(const struct device_args *args, struct device *d, char err_t
 		.persist = args->persist,
 		.vnet_hdr = args->vnet_hdr,
 		.offloads = args->offloads,
+		.multi_queue = args->n_queues > 1,
 	};
 	int err;
 
@@ -122,6 +134,23 @@ static int configure(struct device *d, struct nl *nl, bool persist)
 	return err;
 }
 
+static int open_queues(struct device *d, unsigned wanted, char err_text[200])
+{
+	d->queue[0].fd = d->tun.fd;
+	d->n_queues = 1;
+	while (d->tun.multi_queue && d->n_queues < wanted && d->n_queues < DEVICE_QUEUES_MAX) {
+		int fd = tun_open_queue(&d->tun);
+
+		if (fd < 0) {
+			snprintf(err_text, 200, "queue %u of device %s: %s", d->n_queues,
+				 d->tun.name, strerror(-fd));
+			return fd;
+		}
+		d->queue[d->n_queues++].fd = fd;
+	}
+	return 0;
+}
+
 int device_open(const struct device_args *args, struct nl *nl, struct device **ret,
 		char err_text[200])
 {
@@ -134,7 +163,11 @@ int device_open(const struct device_args *args, struct nl *nl, struct device **r
 	}
 	d->tun.fd = -1;
 	d->nl = nl;
+	for (unsigned i = 0; i < DEVICE_QUEUES_MAX; i++)
+		d->queue[i] = (struct device_queue){.device = d, .fd = -1};
 	err = open_tun(args, d, err_text);
+	if (!err)
+		err = open_queues(d, args->n_queues, err_text);
 	if (!err) {
 		err = configure(d, nl, args->persist);
 		if (err)
@@ -153,6 +186,8 @@ void device_close(struct device *d)
 {
 	if (!d)
 		return;
+	for (unsigned i = 1; i < d->n_queues; i++)
+		close(d->queue[i].fd);
 	if (d->tun.fd >= 0)
 		close(d->tun.fd);
 	free(d);
@@ -193,7 +228,8 @@ static void take_packet(const struct device *d, const uint8_t *hdr, size_t len, 
 
 static int io_read(void *ctx, struct io_read *r)
 {
-	const struct device *d = ctx;
+	const struct device_queue *q = ctx;
+	const struct device *d = q->device;
 	size_t ether = ether_len(d);
 	uint8_t hdr[VNET_LEN_TUNNEL];
 	struct iovec iov[] = {
@@ -202,8 +238,10 @@ static int io_read(void *ctx, struct io_read *r)
 	};
 	ssize_t len;
 
+	if (q->fd < 0)
+		return 0;
 	do {
-		len = readv(d->tun.fd, iov, 2);
+		len = readv(q->fd, iov, 2);
 	} while (len < 0 && errno == EINTR);
 	if (len < 0)
 		return errno == EBADFD ? -EBADFD : 0;
@@ -227,9 +265,36 @@ static size_t put_headers(const struct device *d, const struct vnet *vnet, uint8
 	return len + ETH_HLEN;
 }
 
+/* The same for both directions of a flow, and for all fragments of a packet. */
+static uint32_t flow_hash(const uint8_t *ip, size_t len)
+{
+	const bool v4 = ip[0] >> 4 == 4;
+	const unsigned addrs_off = v4 ? 12 : 8, addrs_len = v4 ? 8 : 32;
+	const unsigned l4_off = v4 ? (ip[0] & 15U) * 4 : IPV6_HDR_LEN;
+	const uint8_t proto = v4 ? ip[9] : ip[6];
+	uint32_t hash = 0;
+
+	if (len < addrs_off + addrs_len)
+		return 0;
+	for (unsigned i = 0; i < addrs_len; i += 4)
+		hash ^= be32_load(ip + addrs_off + i);
+	if ((proto == IP_PROTO_TCP || proto == IP_PROTO_UDP) && len >= l4_off + 4 &&
+	    !(v4 && be16_load(ip + 6) & IPV4_FRAGMENT_MASK))
+		hash ^= (uint32_t)(be16_load(ip + l4_off) ^ be16_load(ip + l4_off + 2)) << 8;
+	hash *= 0x9e3779b1U;
+	return hash ^ hash >> 15;
+}
+
+static int queue_of_flow(const struct device *d, const struct iovec *first)
+{
+	if (d->n_queues == 1)
+		return d->tun.fd;
+	return d->queue[flow_hash(first->iov_base, first->iov_len) % d->n_queues].fd;
+}
+
 static int io_write(void *ctx, const struct vnet *vnet, const struct iovec *iov, unsigned n)
 {
-	const struct device *d = ctx;
+	const struct device *d = ((const struct device_queue *)ctx)->device;
 	uint8_t hdr[VNET_LEN_TUNNEL + ETH_HLEN];
 	struct iovec all[1 + IO_IOV_MAX];
 	size_t hdr_len = put_headers(d, vnet, *(const uint8_t *)iov->iov_base, hdr);
@@ -242,23 +307,38 @@ static int io_write(void *ctx, const struct vnet *vnet, const struct iovec *iov,
 	all[0] = (struct iovec){hdr, hdr_len};
 	memcpy(&all[1], iov, n * sizeof(*iov));
 	do {
-		written = writev(d->tun.fd, all, (int)n + 1);
+		written = writev(queue_of_flow(d, iov), all, (int)n + 1);
 	} while (written < 0 && errno == EINTR);
 	return written < 0 ? -errno : 0;
 }
 
 static bool io_is_local(void *ctx, const uint8_t *addr)
 {
-	const struct device *d = ctx;
+	const struct device *d = ((const struct device_queue *)ctx)->device;
 	struct route_way way;
 
 	return d->nl && !route_get_way(d->nl, AF_INET, addr, 0, &way) && way.local;
 }
 
-struct device_io device_io_of(struct device *d)
+struct device_io device_io_of_queue(struct device *d, unsigned i)
 {
 	return (struct device_io){
-		.ctx = d, .read = io_read, .write = io_write, .is_local = io_is_local};
+		.ctx = &d->queue[i], .read = io_read, .write = io_write, .is_local = io_is_local};
+}
+
+struct device_io device_io_of(struct device *d)
+{
+	return device_io_of_queue(d, 0);
+}
+
+unsigned device_n_queues(const struct device *d)
+{
+	return d->n_queues;
+}
+
+int device_queue_fd(const struct device *d, unsigned i)
+{
+	return i < d->n_queues ? d->queue[i].fd : -1;
 }
 
 int device_fd(const struct device *d)

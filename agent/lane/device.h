@@ -3,7 +3,7 @@
  * The lane's tunnel device: TUN, or TAP used as a layer-3 device (only a TAP can take
  * UDP-tunnel superpackets on writes). On a TAP the kernel addresses
  * frames to the device's own MAC (arp off) and takes ours if they do the same.
- * Control thread.
+ * Control thread, but for reading and writing.
  */
 #ifndef SEALANE_LANE_DEVICE_H
 #define SEALANE_LANE_DEVICE_H
@@ -24,6 +24,8 @@ enum {
 	DEVICE_SINGLES_TXQLEN = 4000, /* where tunnels come in single packets */
 };
 
+enum { DEVICE_QUEUES_MAX = 64 };
+
 enum device_choice { DEVICE_AUTO, DEVICE_TAP, DEVICE_TUN };
 
 struct device_args {
@@ -34,6 +36,7 @@ struct device_args {
 	bool vnet_hdr;
 	bool want_tunnel_gso; /* auto takes a TAP only for these */
 	unsigned offloads;    /* TUN_OFFLOAD_*: what reads may bring */
+	unsigned n_queues;    /* wanted, at most DEVICE_QUEUES_MAX; 0 is 1 */
 };
 
 /*
@@ -44,7 +47,18 @@ struct device_args {
 int device_open(const struct device_args *args, struct nl *nl, struct device **ret, char err[200]);
 void device_close(struct device *d); /* NULL is fine */
 
-struct device_io device_io_of(struct device *d);
+/*
+ * Queues: as many as were wanted, or one where the device was there already with one, or
+ * was given. Each is for one worker to read. A packet may be written by any of them, and
+ * goes in by the queue that its flow belongs to: the kernel then gives the flow's packets
+ * in the other direction to that one (drivers/net/tun.c: tun_flow_update()).
+ */
+unsigned device_n_queues(const struct device *d);
+/* What worker @i uses; beyond the last queue there is never anything to read. */
+struct device_io device_io_of_queue(struct device *d, unsigned i);
+int device_queue_fd(const struct device *d, unsigned i); /* -1: no such queue */
+
+struct device_io device_io_of(struct device *d); /* the first queue */
 int device_fd(const struct device *d);
 const char *device_name(const struct device *d);
 enum tun_kind device_kind(const struct device *d);

@@ -25,6 +25,11 @@
 
 static void refind_device(struct daemon *d);
 
+static void note_limits_read(struct daemon *d)
+{
+	__atomic_store_n(&d->limits_read_ns, d->lane.self.now_ns, __ATOMIC_RELAXED);
+}
+
 static void apply_limits(struct daemon *d, const struct link_info *link)
 {
 	uint32_t max_size = link->gso_max_size;
@@ -32,7 +37,8 @@ static void apply_limits(struct daemon *d, const struct link_info *link)
 	if (link->gso_ipv4_max_size && link->gso_ipv4_max_size < max_size)
 		max_size = link->gso_ipv4_max_size;
 	lane_set_gso_limits(&d->lane, max_size, link->gso_max_segs);
-	d->limits_read_ns = d->lane.self.now_ns;
+	daemon_workers_take_limits(d);
+	note_limits_read(d);
 }
 
 void follow_limits(struct daemon *d)
@@ -41,7 +47,7 @@ void follow_limits(struct daemon *d)
 
 	if (d->lane.self.now_ns - d->limits_read_ns < LIMITS_PERIOD_NS)
 		return;
-	d->limits_read_ns = d->lane.self.now_ns;
+	note_limits_read(d);
 	if (!device_refind(d->device, d->device_nl ? d->device_nl : d->nl, &link))
 		apply_limits(d, &link);
 }
@@ -149,8 +155,10 @@ static void read_monitor(uv_poll_t *poll, int status, int events)
 	struct daemon *d = poll->data;
 
 	(void)events;
+	lane_begin_change(&d->lane);
 	lane_refresh_clock(&d->lane);
 	monitor_read(d->monitor, on_event, d);
+	lane_end_change(&d->lane);
 	watch_on(poll, status, read_monitor);
 }
 
@@ -160,8 +168,10 @@ static void read_device_monitor(uv_poll_t *poll, int status, int events)
 	struct monitor *reading = d->device_monitor;
 
 	(void)events;
+	lane_begin_change(&d->lane);
 	lane_refresh_clock(&d->lane);
 	monitor_read(reading, on_device_event, d);
+	lane_end_change(&d->lane);
 	watch_on(poll, status, read_device_monitor);
 }
 

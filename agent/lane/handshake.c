@@ -53,6 +53,8 @@ enum drop handshake_enqueue(struct lane *lane, enum message_type type, const uin
 	item->type = (uint8_t)type;
 	memcpy(item->msg, msg, len);
 	lane_unlock(lane);
+	if (lane->wake)
+		lane->wake(lane->wake_ctx);
 	return DROP_NONE;
 }
 

@@ -61,6 +61,18 @@ void lane_unlock(struct lane *lane)
 	pthread_mutex_unlock(&lane->lock);
 }
 
+void lane_begin_change(struct lane *lane)
+{
+	crew_pause(lane->crew);
+	lane_lock(lane);
+}
+
+void lane_end_change(struct lane *lane)
+{
+	lane_unlock(lane);
+	crew_resume(lane->crew);
+}
+
 /* False: there is none. @ret NULL: only tells. */
 static bool take_retired(struct lane *lane, struct keypair **ret)
 {
@@ -82,12 +94,12 @@ void lane_reap(struct lane *lane)
 
 	if (!take_retired(lane, NULL))
 		return;
-	crew_pause(lane->crew);
+	lane_begin_change(lane);
 	while (take_retired(lane, &kp)) {
 		keypair_wipe(kp);
 		free(kp);
 	}
-	crew_resume(lane->crew);
+	lane_end_change(lane);
 }
 
 int lane_init(struct lane *lane, const struct lane_env *env, const struct device_io *device,
@@ -324,6 +336,22 @@ uint32_t lane_new_index(struct lane *lane, struct peer *peer)
 		err = index ? indextab_insert(&lane->index, index, peer, NULL) : -EEXIST;
 	} while (err == -EEXIST);
 	return err ? 0 : index;
+}
+
+static void add_stats(struct stats *sum, const struct stats *s)
+{
+#define X(field, help) sum->field += s->field;
+	STATS_LIST(X)
+#undef X
+	for (unsigned i = 0; i < N_DROP_REASONS; i++)
+		sum->drop[i] += s->drop[i];
+}
+
+void lane_sum_stats(const struct lane *lane, struct stats *ret)
+{
+	*ret = lane->self.stats;
+	for (unsigned i = 0; i < crew_len(lane->crew); i++)
+		add_stats(ret, &crew_worker(lane->crew, i)->stats);
 }
 
 uint64_t lane_jitter(const struct lane *lane)

@@ -103,6 +103,11 @@ void lane_done(struct lane *lane);
 void lane_lock(struct lane *lane);
 void lane_unlock(struct lane *lane);
 
+/* Around a change of what walks read without a lock: no worker is within a walk meanwhile,
+ * and the lock is held. May nest. The lane's own thread, which does not hold the lock. */
+void lane_begin_change(struct lane *lane);
+void lane_end_change(struct lane *lane);
+
 /* Wipes and frees the sessions that fell out of their slots until now. The caller is not
  * within a walk and holds no lock. */
 void lane_reap(struct lane *lane);
@@ -151,6 +156,9 @@ bool lane_icmp_allowed(struct lane *lane);
 /* A random receiver index that is not in use, entered for @peer. 0 on failure
  * (no memory). */
 uint32_t lane_new_index(struct lane *lane, struct peer *peer);
+
+/* What all workers have counted. Within a change, or where there is but one thread. */
+void lane_sum_stats(const struct lane *lane, struct stats *ret);
 
 /* Uniform in [0, REKEY_TIMEOUT_JITTER_MAX_NS], for timers.h. */
 uint64_t lane_jitter(const struct lane *lane);

@@ -348,11 +348,9 @@ bool port_is_gone(const struct port *port)
 static void reap(struct lane *lane, struct port *port)
 {
 	log_info("port %s: its device was deleted", port->config.name);
-	crew_pause(lane->crew);
-	lane_lock(lane);
+	lane_begin_change(lane);
 	port_remove(lane, port);
-	lane_unlock(lane);
-	crew_resume(lane->crew);
+	lane_end_change(lane);
 }
 
 void port_reap(struct lane *lane)

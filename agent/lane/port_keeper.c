@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lane.h"
 #include "log.h"
 #include "portdev.h"
 
@@ -13,12 +14,12 @@ static void free_timer(uv_handle_t *timer)
 	free(timer);
 }
 
-int port_keeper_open(struct port_keeper *k, uv_loop_t *loop, const char *name,
+int port_keeper_open(struct port_keeper *k, struct lane *lane, uv_loop_t *loop, const char *name,
 		     struct portdev *device)
 {
 	int err;
 
-	*k = (struct port_keeper){.name = name, .device = device};
+	*k = (struct port_keeper){.lane = lane, .name = name, .device = device};
 	/* On the heap, for libuv keeps a closed handle until its next turn. */
 	k->timer = calloc(1, sizeof(*k->timer));
 	if (!k->timer)
@@ -66,7 +67,10 @@ void port_keeper_look(struct port_keeper *k)
 		uv_timer_start(k->timer, on_timer, wait_ms, 0);
 		return;
 	}
+	/* Workers, too, ask over its netlink socket. */
+	lane_lock(k->lane);
 	kept = portdev_keep(k->device, what);
+	lane_unlock(k->lane);
 	if (!kept || kept == -ENODEV)
 		return;
 	pace_mended(&k->pace, now_ms);

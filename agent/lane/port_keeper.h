@@ -12,10 +12,12 @@
 
 #include "pace.h"
 
+struct lane;
 struct portdev;
 
 /* Begins as {0}. */
 struct port_keeper {
+	struct lane *lane;
 	const char *name; /* of the port */
 	struct portdev *device;
 	uv_timer_t *timer; /* runs while what may be wrong has to wait */
@@ -23,8 +25,9 @@ struct port_keeper {
 	bool told; /* that it cannot be put back */
 };
 
-/* @name and @device are borrowed until port_keeper_close(). 0 or -errno. */
-int port_keeper_open(struct port_keeper *k, uv_loop_t *loop, const char *name,
+/* @lane, whose lock is taken to look, @name and @device are borrowed until port_keeper_close(). 0
+ * or -errno. */
+int port_keeper_open(struct port_keeper *k, struct lane *lane, uv_loop_t *loop, const char *name,
 		     struct portdev *device);
 void port_keeper_close(struct port_keeper *k); /* also one that was never opened */
 /* Something may have changed. */

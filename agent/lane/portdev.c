@@ -84,6 +84,36 @@ static void finish(struct portdev *d)
 	free(d);
 }
 
+int portdev_open_queue(struct portdev *first, struct portdev **ret)
+{
+	struct portdev *q;
+	int err;
+
+	if (!first->ops->open_queue)
+		return -EOPNOTSUPP;
+	q = malloc(sizeof(*q));
+	if (!q)
+		return -ENOMEM;
+	*q = *first;
+	q->fd = -1;
+	q->iov = NULL;
+	q->ingress_drop = NULL;
+	q->n_refused = 0;
+	err = first->ops->open_queue(first, q);
+	if (err) {
+		finish(q);
+		return err;
+	}
+	*ret = q;
+	return 0;
+}
+
+void portdev_close_queue(struct portdev *q)
+{
+	if (q)
+		finish(q);
+}
+
 void portdev_close(struct portdev *d)
 {
 	if (!d)

@@ -71,6 +71,14 @@ struct portdev_write {
  */
 int portdev_open(const struct portdev_args *args, struct nl *nl, struct portdev **ret,
 		 char err_text[200]);
+/*
+ * One more end of @first for another worker: what arrives is shared among them, all frames
+ * of a flow to one (PACKET_FANOUT_HASH). Only read, write, drops and fd may be used of it;
+ * to be closed by portdev_close_queue() before @first. Before the overlay end is up if it
+ * is to miss none of the first frames. 0, -EOPNOTSUPP (a TAP: all use @first), or -errno.
+ */
+int portdev_open_queue(struct portdev *first, struct portdev **ret);
+void portdev_close_queue(struct portdev *q); /* NULL is fine */
 /* Deletes the device, wherever its overlay end is. NULL is fine. */
 void portdev_close(struct portdev *d);
 /* Leaves a veth pair for the next lane: what the overlay end sends is dropped until

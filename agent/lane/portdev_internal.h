@@ -42,6 +42,8 @@ struct portdev_ops {
 	 * or -errno: then the last ones hold. */
 	int (*read_limits)(struct portdev *d, struct portdev_limits *ret);
 	uint64_t (*take_drops)(struct portdev *d);
+	/* NULL: there is but one end. @q is a copy without descriptor and memory. */
+	int (*open_queue)(struct portdev *first, struct portdev *q);
 };
 
 extern const struct portdev_ops portdev_veth_ops, portdev_tap_ops;
@@ -66,6 +68,8 @@ struct portdev {
 	struct ingress_drop *ingress_drop;
 	uint64_t n_refused; /* reads whose error a write saw first */
 	struct iovec *iov;  /* for one sendmmsg() */
+	bool in_fanout;
+	int fanout; /* number of the group */
 };
 
 /* portdev_veth_open.c */

@@ -273,6 +273,47 @@ static uint64_t veth_take_drops(struct portdev *d)
 	return n;
 }
 
+static int join(struct portdev *first)
+{
+	int n = first->in_fanout ? 0 : packet_join_fanout(first->fd, PACKET_FANOUT_NEW);
+
+	if (n < 0)
+		return n;
+	if (!first->in_fanout)
+		first->fanout = n;
+	first->in_fanout = true;
+	return 0;
+}
+
+/* Until it has joined it is given all frames; those are the others', too. */
+static void forget_frames(int fd)
+{
+	uint8_t head[PACKET_VNET_HDR_LEN + ETH_HLEN];
+
+	while (recv(fd, head, sizeof(head), MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == EINTR)
+		;
+}
+
+static int veth_open_queue(struct portdev *first, struct portdev *q)
+{
+	struct packet packet;
+	int err = join(first);
+
+	q->iov = calloc(PORTDEV_IOV_POOL, sizeof(*q->iov));
+	if (!q->iov)
+		return -ENOMEM;
+	if (!err)
+		err = packet_open(first->lane_ifindex, &packet);
+	if (err)
+		return err;
+	q->fd = packet.fd;
+	err = packet_join_fanout(q->fd, first->fanout);
+	if (err < 0)
+		return err;
+	forget_frames(q->fd);
+	return 0;
+}
+
 const struct portdev_ops portdev_veth_ops = {
 	.kind = PORTDEV_VETH,
 	.open = portdev_veth_open,
@@ -284,4 +325,5 @@ const struct portdev_ops portdev_veth_ops = {
 	.write = veth_write,
 	.read_limits = veth_read_limits,
 	.take_drops = veth_take_drops,
+	.open_queue = veth_open_queue,
 };

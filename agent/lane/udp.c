@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Theory of operation: both sockets are bound without SO_REUSEPORT, so that a
+ * Theory of operation: both first sockets are bound without SO_REUSEPORT, so that a
  * port somebody else has is EADDRINUSE, and get the option afterwards for
- * further sockets of our own. Fragmentation of the outer packet is left to the
+ * further sockets of our own, which join them. Fragmentation of the outer packet is left to the
  * kernel (no DF), as the kernel's WireGuard does it.
  */
 #include <errno.h>
@@ -19,6 +19,8 @@
 
 enum { RANDOM_PORT_ATTEMPTS = 100 };
 
+static const struct udp_pair closed_pair = {-1, -1};
+
 int udp_new(struct nl *nl, struct udp **ret)
 {
 	struct udp *u = calloc(1, sizeof(*u));
@@ -26,7 +28,10 @@ int udp_new(struct nl *nl, struct udp **ret)
 	if (!u)
 		return -ENOMEM;
 	u->nl = nl;
-	u->fd4 = u->fd6 = -1;
+	u->n = 1;
+	u->own.udp = u;
+	for (unsigned i = 0; i < UDP_QUEUES_MAX; i++)
+		u->pair[i] = closed_pair;
 	*ret = u;
 	return 0;
 }
@@ -38,18 +43,47 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+static void close_pairs(struct udp_pair pair[UDP_QUEUES_MAX])
+{
+	for (unsigned i = 0; i < UDP_QUEUES_MAX; i++) {
+		close_fd(&pair[i].fd4);
+		close_fd(&pair[i].fd6);
+	}
+}
+
 void udp_free(struct udp *u)
 {
 	if (!u)
 		return;
-	close_fd(&u->fd4);
-	close_fd(&u->fd6);
+	close_pairs(u->pair);
+	free(u->queue);
 	free(u);
 }
 
-int udp_fd(const struct udp *u, int family)
+int udp_set_queues(struct udp *u, unsigned n)
 {
-	return family == AF_INET ? u->fd4 : u->fd6;
+	struct udp_queue *queue = calloc(n, sizeof(*queue));
+
+	if (!queue)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++) {
+		queue[i].udp = u;
+		queue[i].i = i;
+	}
+	free(u->queue);
+	u->queue = queue;
+	u->n = n;
+	return 0;
+}
+
+int udp_fd(const struct udp *u, unsigned i, int family)
+{
+	return family == AF_INET ? u->pair[i].fd4 : u->pair[i].fd6;
+}
+
+int udp_queue_fd(const struct udp_queue *q, int family)
+{
+	return udp_fd(q->udp, q->i, family);
 }
 
 void udp_on_change(struct udp *u, void (*changed)(void *ctx), void *ctx)
@@ -60,7 +94,7 @@ void udp_on_change(struct udp *u, void (*changed)(void *ctx), void *ctx)
 
 int udp_buffer_len(const struct udp *u)
 {
-	int len = 0, fd = u->fd4 >= 0 ? u->fd4 : u->fd6;
+	int len = 0, fd = u->pair[0].fd4 >= 0 ? u->pair[0].fd4 : u->pair[0].fd6;
 	socklen_t size = sizeof(len);
 
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &len, &size))
@@ -128,8 +162,15 @@ static int bind_any(int fd, int family, uint16_t *port)
 	return 0;
 }
 
+/* How a socket of ours is to be. */
+struct socket_wish {
+	uint32_t fwmark;
+	bool gro;
+	bool join; /* one more on a port that is ours */
+};
+
 /* One bound socket. On failure nothing is open. */
-static int open_socket(int family, uint16_t *port, uint32_t fwmark, bool gro, int *ret)
+static int open_socket(int family, uint16_t *port, const struct socket_wish *wish, int *ret)
 {
 	const int one = 1;
 	uint16_t bound = *port;
@@ -138,7 +179,10 @@ static int open_socket(int family, uint16_t *port, uint32_t fwmark, bool gro, in
 	if (fd < 0)
 		return -errno;
 	err = set_family_options(fd, family);
-	if (!err && fwmark && setsockopt(fd, SOL_SOCKET, SO_MARK, &fwmark, sizeof(fwmark)))
+	if (!err && wish->fwmark &&
+	    setsockopt(fd, SOL_SOCKET, SO_MARK, &wish->fwmark, sizeof(wish->fwmark)))
+		err = -errno;
+	if (!err && wish->join && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)))
 		err = -errno;
 	if (!err)
 		err = bind_any(fd, family, &bound);
@@ -149,7 +193,7 @@ static int open_socket(int family, uint16_t *port, uint32_t fwmark, bool gro, in
 		return err;
 	}
 	set_buffers(fd);
-	if (gro)
+	if (wish->gro)
 		setsockopt(fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
 	*port = bound;
 	*ret = fd;
@@ -157,24 +201,24 @@ static int open_socket(int family, uint16_t *port, uint32_t fwmark, bool gro, in
 }
 
 /* A host without one of the families does without its socket. */
-static int open_pair_once(uint16_t *port, uint32_t fwmark, bool gro, int *fd4, int *fd6)
+static int open_pair_once(uint16_t *port, const struct socket_wish *wish, struct udp_pair *ret)
 {
-	int err4 = open_socket(AF_INET, port, fwmark, gro, fd4), err6;
+	int err4 = open_socket(AF_INET, port, wish, &ret->fd4), err6;
 
 	if (err4 && err4 != -EAFNOSUPPORT)
 		return err4;
-	err6 = open_socket(AF_INET6, port, fwmark, gro, fd6);
+	err6 = open_socket(AF_INET6, port, wish, &ret->fd6);
 	if (!err6 || (err6 == -EAFNOSUPPORT && !err4))
 		return 0;
-	close_fd(fd4);
+	close_fd(&ret->fd4);
 	return err6;
 }
 
-static int open_pair(uint16_t *port, uint32_t fwmark, bool gro, int *fd4, int *fd6)
+static int open_pair(uint16_t *port, const struct socket_wish *wish, struct udp_pair *ret)
 {
 	for (int attempt = 0;; attempt++) {
 		uint16_t chosen = *port;
-		int err = open_pair_once(&chosen, fwmark, gro, fd4, fd6);
+		int err = open_pair_once(&chosen, wish, ret);
 
 		/* A port that was free for IPv4 may be taken for IPv6. */
 		if (err == -EADDRINUSE && !*port && attempt < RANDOM_PORT_ATTEMPTS)
@@ -185,32 +229,53 @@ static int open_pair(uint16_t *port, uint32_t fwmark, bool gro, int *fd4, int *f
 	}
 }
 
+/* @n of them; on failure none is open. */
+static int open_pairs(uint16_t *port, struct socket_wish wish, unsigned n,
+		      struct udp_pair ret[UDP_QUEUES_MAX])
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < UDP_QUEUES_MAX; i++)
+		ret[i] = closed_pair;
+	for (unsigned i = 0; i < n && !err; i++) {
+		err = open_pair(port, &wish, &ret[i]);
+		wish.join = true;
+	}
+	if (err)
+		close_pairs(ret);
+	return err;
+}
+
 static void notify_change(struct udp *u)
 {
 	if (u->changed)
 		u->changed(u->changed_ctx);
 }
 
+static struct udp *udp_of(void *ctx)
+{
+	return ((struct udp_queue *)ctx)->udp;
+}
+
 static void io_close(void *ctx)
 {
-	struct udp *u = ctx;
+	struct udp *u = udp_of(ctx);
 
-	close_fd(&u->fd4);
-	close_fd(&u->fd6);
+	close_pairs(u->pair);
 	notify_change(u);
 }
 
 static int io_open(void *ctx, uint16_t *port, uint32_t fwmark)
 {
-	struct udp *u = ctx;
-	int fd4 = -1, fd6 = -1, err = open_pair(port, fwmark, u->gro, &fd4, &fd6);
+	struct udp *u = udp_of(ctx);
+	struct udp_pair pair[UDP_QUEUES_MAX];
+	int err = open_pairs(port, (struct socket_wish){.fwmark = fwmark, .gro = u->gro}, u->n,
+			     pair);
 
 	if (err)
 		return err;
-	close_fd(&u->fd4);
-	close_fd(&u->fd6);
-	u->fd4 = fd4;
-	u->fd6 = fd6;
+	close_pairs(u->pair);
+	memcpy(u->pair, pair, sizeof(u->pair));
 	u->fwmark = fwmark;
 	notify_change(u);
 	return 0;
@@ -218,29 +283,40 @@ static int io_open(void *ctx, uint16_t *port, uint32_t fwmark)
 
 static int io_probe(void *ctx, uint16_t port)
 {
-	int fd4 = -1, fd6 = -1, err = open_pair(&port, 0, false, &fd4, &fd6);
+	struct udp_pair pair[UDP_QUEUES_MAX];
+	int err = open_pairs(&port, (struct socket_wish){0}, 1, pair);
 
 	(void)ctx;
-	close_fd(&fd4);
-	close_fd(&fd6);
+	if (!err)
+		close_pairs(pair);
 	return err;
 }
 
+static int set_mark(int fd, uint32_t fwmark)
+{
+	if (fd < 0 || !setsockopt(fd, SOL_SOCKET, SO_MARK, &fwmark, sizeof(fwmark)))
+		return 0;
+	return -errno;
+}
+
+/* All or none. */
 static int io_set_fwmark(void *ctx, uint32_t fwmark)
 {
-	struct udp *u = ctx;
+	struct udp *u = udp_of(ctx);
+	int err = 0;
 
-	if (u->fd4 >= 0 && setsockopt(u->fd4, SOL_SOCKET, SO_MARK, &fwmark, sizeof(fwmark)))
-		return -errno;
-	if (u->fd6 >= 0 && setsockopt(u->fd6, SOL_SOCKET, SO_MARK, &fwmark, sizeof(fwmark))) {
-		int err = -errno;
-
-		if (u->fd4 >= 0)
-			setsockopt(u->fd4, SOL_SOCKET, SO_MARK, &u->fwmark, sizeof(u->fwmark));
-		return err;
+	for (unsigned i = 0; i < u->n && !err; i++) {
+		err = set_mark(u->pair[i].fd4, fwmark);
+		if (!err)
+			err = set_mark(u->pair[i].fd6, fwmark);
 	}
-	u->fwmark = fwmark;
-	return 0;
+	for (unsigned i = 0; i < u->n && err; i++) {
+		(void)set_mark(u->pair[i].fd4, u->fwmark);
+		(void)set_mark(u->pair[i].fd6, u->fwmark);
+	}
+	if (!err)
+		u->fwmark = fwmark;
+	return err;
 }
 
 static bool way_to(const struct udp *u, const struct endpoint *ep, struct route_way *ret)
@@ -253,7 +329,7 @@ static bool way_to(const struct udp *u, const struct endpoint *ep, struct route_
 
 static bool io_source_valid(void *ctx, const struct endpoint *ep)
 {
-	const struct udp *u = ctx;
+	const struct udp *u = udp_of(ctx);
 	struct route_way way;
 
 	return !u->nl || (way_to(u, ep, &way) && way.oif == ep->source_ifindex);
@@ -263,13 +339,13 @@ static uint32_t io_path_mtu(void *ctx, const struct endpoint *ep)
 {
 	struct route_way way;
 
-	return way_to(ctx, ep, &way) ? way.mtu : 0;
+	return way_to(udp_of(ctx), ep, &way) ? way.mtu : 0;
 }
 
-struct udp_io udp_io_of(struct udp *u)
+static struct udp_io io_of(struct udp_queue *q)
 {
 	return (struct udp_io){
-		.ctx = u,
+		.ctx = q,
 		.receive = udp_io_receive,
 		.send = udp_io_send,
 		.open = io_open,
@@ -279,6 +355,16 @@ struct udp_io udp_io_of(struct udp *u)
 		.path_mtu = io_path_mtu,
 		.set_fwmark = io_set_fwmark,
 	};
+}
+
+struct udp_io udp_io_of(struct udp *u)
+{
+	return io_of(&u->own);
+}
+
+struct udp_io udp_io_of_queue(struct udp *u, unsigned i)
+{
+	return io_of(&u->queue[i]);
 }
 
 void udp_use_gro(struct udp *u, bool on)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane's UDP sockets: one per family on one port. Control thread.
+ * The lane's UDP sockets: one per family on one port, or as many as there are workers.
+ * Control thread, but for receiving and sending.
  */
 #ifndef SEALANE_LANE_UDP_H
 #define SEALANE_LANE_UDP_H
@@ -23,8 +24,17 @@ void udp_free(struct udp *u); /* NULL is fine */
 /* The interface a lane uses. */
 struct udp_io udp_io_of(struct udp *u);
 
-/* Descriptors, -1 when closed. @changed is called after every change. */
-int udp_fd(const struct udp *u, int family);
+/*
+ * From the next opening on, @n pairs of sockets share the port (SO_REUSEPORT: the kernel
+ * gives all datagrams of one sender to one of them), one for each worker. 0 or -ENOMEM.
+ */
+enum { UDP_QUEUES_MAX = 64 };
+int udp_set_queues(struct udp *u, unsigned n);
+/* What worker @i uses; opening and closing are the control thread's. */
+struct udp_io udp_io_of_queue(struct udp *u, unsigned i);
+
+/* Descriptors of pair @i, -1 when closed. @changed is called after every change. */
+int udp_fd(const struct udp *u, unsigned i, int family);
 void udp_on_change(struct udp *u, void (*changed)(void *ctx), void *ctx);
 
 /* Ask for UDP_GRO on sockets opened from now on. */

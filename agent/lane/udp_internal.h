@@ -19,13 +19,10 @@ struct udp_control {
 	_Alignas(struct cmsghdr) uint8_t bytes[UDP_CONTROL_LEN];
 };
 
-struct udp {
-	struct nl *nl;
-	int fd4, fd6;
-	uint32_t fwmark;
-	bool gro; /* UDP_GRO on new sockets */
-	void (*changed)(void *ctx);
-	void *changed_ctx;
+/* What a thread that receives and sends has for itself. */
+struct udp_queue {
+	struct udp *udp;
+	unsigned i; /* which of the sockets */
 	/* for one recvmmsg() or sendmmsg() */
 	struct mmsghdr msg[UDP_VECTOR];
 	struct iovec iov[UDP_VECTOR];
@@ -33,6 +30,23 @@ struct udp {
 	struct udp_control control[UDP_VECTOR];
 };
 
+struct udp_pair {
+	int fd4, fd6;
+};
+
+struct udp {
+	struct nl *nl;
+	unsigned n; /* pairs of sockets on the same port */
+	struct udp_pair pair[UDP_QUEUES_MAX];
+	uint32_t fwmark;
+	bool gro; /* UDP_GRO on new sockets */
+	void (*changed)(void *ctx);
+	void *changed_ctx;
+	struct udp_queue own;	 /* of the control thread, on the first pair */
+	struct udp_queue *queue; /* of each worker; NULL: none */
+};
+
+int udp_queue_fd(const struct udp_queue *q, int family);
 int udp_io_receive(void *ctx, int family, struct udp_message *msgs, unsigned max);
 void udp_io_send(void *ctx, struct udp_run *runs, unsigned n);
 

@@ -51,12 +51,12 @@ static void read_control(const struct cmsghdr *c, struct udp_message *m)
 	}
 }
 
-static void take_message(struct udp *u, unsigned i, struct udp_message *m)
+static void take_message(struct udp_queue *q, unsigned i, struct udp_message *m)
 {
-	struct msghdr *h = &u->msg[i].msg_hdr;
+	struct msghdr *h = &q->msg[i].msg_hdr;
 	size_t name_len = h->msg_namelen;
 
-	m->len = u->msg[i].msg_len;
+	m->len = q->msg[i].msg_len;
 	m->gso_size = 0;
 	m->tos = 0;
 	m->drop = h->msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? DROP_BAD_MESSAGE : DROP_NONE;
@@ -70,27 +70,27 @@ static void take_message(struct udp *u, unsigned i, struct udp_message *m)
 
 int udp_io_receive(void *ctx, int family, struct udp_message *msgs, unsigned max)
 {
-	struct udp *u = ctx;
-	int fd = udp_fd(u, family), n;
+	struct udp_queue *q = ctx;
+	int fd = udp_queue_fd(q, family), n;
 
 	if (fd < 0)
 		return 0;
 	for (unsigned i = 0; i < max; i++) {
-		u->iov[i] = (struct iovec){msgs[i].buf, IO_PACKET_MAX};
-		u->msg[i].msg_hdr = (struct msghdr){
-			.msg_name = &u->name[i],
-			.msg_namelen = sizeof(u->name[i]),
-			.msg_iov = &u->iov[i],
+		q->iov[i] = (struct iovec){msgs[i].buf, IO_PACKET_MAX};
+		q->msg[i].msg_hdr = (struct msghdr){
+			.msg_name = &q->name[i],
+			.msg_namelen = sizeof(q->name[i]),
+			.msg_iov = &q->iov[i],
 			.msg_iovlen = 1,
-			.msg_control = &u->control[i],
-			.msg_controllen = sizeof(u->control[i]),
+			.msg_control = &q->control[i],
+			.msg_controllen = sizeof(q->control[i]),
 		};
 	}
 	do {
-		n = recvmmsg(fd, u->msg, max, MSG_DONTWAIT, NULL);
+		n = recvmmsg(fd, q->msg, max, MSG_DONTWAIT, NULL);
 	} while (n < 0 && errno == EINTR);
 	for (int i = 0; i < n; i++)
-		take_message(u, (unsigned)i, &msgs[i]);
+		take_message(q, (unsigned)i, &msgs[i]);
 	return n > 0 ? n : 0;
 }
 
@@ -142,19 +142,19 @@ static void write_control(struct msghdr *h, struct udp_control *control, const s
 }
 
 /* Message @i of the vector: @n datagrams of @r from @offset on. */
-static void prepare(struct udp *u, unsigned i, struct udp_run *r, uint32_t offset, uint32_t len,
-		    unsigned n)
+static void prepare(struct udp_queue *q, unsigned i, struct udp_run *r, uint32_t offset,
+		    uint32_t len, unsigned n)
 {
-	struct msghdr *h = &u->msg[i].msg_hdr;
+	struct msghdr *h = &q->msg[i].msg_hdr;
 
-	u->iov[i] = (struct iovec){(void *)(uintptr_t)(r->data + offset), len};
+	q->iov[i] = (struct iovec){(void *)(uintptr_t)(r->data + offset), len};
 	*h = (struct msghdr){
 		.msg_name = &r->to.dst,
 		.msg_namelen = endpoint_dst_len(&r->to),
-		.msg_iov = &u->iov[i],
+		.msg_iov = &q->iov[i],
 		.msg_iovlen = 1,
 	};
-	write_control(h, &u->control[i], r, n);
+	write_control(h, &q->control[i], r, n);
 }
 
 static bool is_full(int err)
@@ -193,12 +193,12 @@ static void drop_datagrams(struct udp_run *r, unsigned n, int err)
 }
 
 /* Sends message 0 of the vector. 0 or an errno. */
-static int send_one(struct udp *u, int fd)
+static int send_one(struct udp_queue *q, int fd)
 {
 	unsigned n_waits = 0;
 
 	for (;;) {
-		if (sendmsg(fd, &u->msg[0].msg_hdr, MSG_DONTWAIT) >= 0)
+		if (sendmsg(fd, &q->msg[0].msg_hdr, MSG_DONTWAIT) >= 0)
 			return 0;
 		if (errno == EINTR || (is_full(errno) && wait_for_room(fd, &n_waits)))
 			continue;
@@ -206,7 +206,7 @@ static int send_one(struct udp *u, int fd)
 	}
 }
 
-static void send_singly(struct udp *u, int fd, struct udp_run *r)
+static void send_singly(struct udp_queue *q, int fd, struct udp_run *r)
 {
 	uint32_t offset = 0;
 
@@ -214,8 +214,8 @@ static void send_singly(struct udp *u, int fd, struct udp_run *r)
 		uint32_t len = k + 1U < r->n ? r->seg_len : r->len - offset;
 		int err;
 
-		prepare(u, 0, r, offset, len, 1);
-		err = send_one(u, fd);
+		prepare(q, 0, r, offset, len, 1);
+		err = send_one(q, fd);
 		if (err)
 			drop_datagrams(r, 1, err);
 		offset += len;
@@ -223,12 +223,12 @@ static void send_singly(struct udp *u, int fd, struct udp_run *r)
 }
 
 /* sendmmsg() refused the first of what was left, @r, with @err. */
-static void after_refusal(struct udp *u, int fd, struct udp_run *r, int err)
+static void after_refusal(struct udp_queue *q, int fd, struct udp_run *r, int err)
 {
 	if (r->to.has_source && is_source_error(err)) {
 		r->to.has_source = false;
-		prepare(u, 0, r, 0, r->len, r->n);
-		err = send_one(u, fd);
+		prepare(q, 0, r, 0, r->len, r->n);
+		err = send_one(q, fd);
 		if (!err || !is_source_error(err))
 			r->source_lost = true;
 		if (!err)
@@ -236,14 +236,14 @@ static void after_refusal(struct udp *u, int fd, struct udp_run *r, int err)
 	}
 	if (r->n > 1 && is_run_error(err)) {
 		r->refused = err;
-		send_singly(u, fd, r);
+		send_singly(q, fd, r);
 	} else {
 		drop_datagrams(r, r->n, err);
 	}
 }
 
 /* Runs of one family. */
-static void send_runs(struct udp *u, int fd, struct udp_run *runs, unsigned n)
+static void send_runs(struct udp_queue *q, int fd, struct udp_run *runs, unsigned n)
 {
 	unsigned done = 0, n_waits = 0;
 
@@ -251,30 +251,30 @@ static void send_runs(struct udp *u, int fd, struct udp_run *runs, unsigned n)
 		int sent;
 
 		for (unsigned i = done; i < n; i++)
-			prepare(u, i - done, &runs[i], 0, runs[i].len, runs[i].n);
-		sent = sendmmsg(fd, u->msg, n - done, MSG_DONTWAIT);
+			prepare(q, i - done, &runs[i], 0, runs[i].len, runs[i].n);
+		sent = sendmmsg(fd, q->msg, n - done, MSG_DONTWAIT);
 		if (sent > 0) {
 			done += (unsigned)sent;
 			n_waits = 0;
 		} else if (errno == EINTR || (is_full(errno) && wait_for_room(fd, &n_waits))) {
 			continue;
 		} else {
-			after_refusal(u, fd, &runs[done++], errno);
+			after_refusal(q, fd, &runs[done++], errno);
 		}
 	}
 }
 
 void udp_io_send(void *ctx, struct udp_run *runs, unsigned n)
 {
-	struct udp *u = ctx;
+	struct udp_queue *q = ctx;
 
 	for (unsigned i = 0, end; i < n; i = end) {
-		int family = runs[i].to.dst.family, fd = udp_fd(u, family);
+		int family = runs[i].to.dst.family, fd = udp_queue_fd(q, family);
 
 		for (end = i; end < n && runs[end].to.dst.family == family; end++)
 			;
 		if (fd >= 0) {
-			send_runs(u, fd, &runs[i], end - i);
+			send_runs(q, fd, &runs[i], end - i);
 			continue;
 		}
 		for (unsigned k = i; k < end; k++)

@@ -193,6 +193,70 @@ static void test_names_taken(void **state)
 	assert_int_equal(second.fd, 4711);
 }
 
+static int open_queued(const char *name, bool many, bool persist, struct tun *ret)
+{
+	const struct tun_open_args args = {
+		.name = name,
+		.kind = TUN_KIND_TAP,
+		.vnet_hdr = true,
+		.offloads = TUN_OFFLOAD_ALL,
+		.multi_queue = many,
+		.persist = persist,
+	};
+
+	return tun_open(&args, ret);
+}
+
+static void test_queues(void **state)
+{
+	struct tun first, second = {.fd = 4711};
+	int fd;
+
+	(void)state;
+	need_netns();
+	assert_int_equal(open_queued("sl0", true, false, &first), 0);
+	assert_true(first.multi_queue);
+	assert_int_equal(tun_queues_in_use("sl0"), 1);
+	fd = tun_open_queue(&first);
+	assert_true(fd >= 0);
+	assert_int_equal(tun_queues_in_use("sl0"), 2);
+	/* Anybody else would get some of the packets. */
+	assert_int_equal(open_queued("sl0", true, false, &second), -EBUSY);
+	assert_int_equal(open_queued("sl0", false, false, &second), -EBUSY);
+	assert_int_equal(second.fd, 4711);
+	close(fd);
+	assert_int_equal(tun_queues_in_use("sl0"), 1);
+	close(first.fd);
+	assert_int_equal(tun_queues_in_use("sl0"), -ENODEV);
+
+	assert_int_equal(open_queued("sl1", false, false, &first), 0);
+	assert_false(first.multi_queue);
+	assert_int_equal(tun_queues_in_use("sl1"), 0);
+	assert_int_equal(open_queued("sl1", true, false, &second), -EBUSY);
+	close(first.fd);
+	assert_int_equal(tun_queues_in_use("lo"), 0);
+}
+
+/* What is left stays of its sort, and is taken by who wants the other. */
+static void test_queues_left(void **state)
+{
+	struct tun tun;
+
+	(void)state;
+	need_netns();
+	for (int many = 0; many < 2; many++) {
+		const char *name = many ? "sl1" : "sl0";
+
+		assert_int_equal(open_queued(name, many, true, &tun), 0);
+		close(tun.fd);
+		assert_int_equal(open_queued(name, !many, true, &tun), 0);
+		assert_int_equal(tun.multi_queue, many);
+		assert_int_equal(tun.vnet_hdr_len > 0, true);
+		assert_int_equal(ioctl(tun.fd, TUNSETPERSIST, 0), 0);
+		close(tun.fd);
+	}
+}
+
 static uint32_t tso_of(const char *name)
 {
 	struct ethtool_value value = {.cmd = ETHTOOL_GTSO};
@@ -522,6 +586,8 @@ int main(void)
 		cmocka_unit_test(test_bad_names),
 		cmocka_unit_test(test_persistent),
 		cmocka_unit_test(test_names_taken),
+		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_queues_left),
 		cmocka_unit_test(test_offloads_of_last_owner_cleared),
 		cmocka_unit_test(test_adopt),
 		cmocka_unit_test(test_negotiation),
