@@ -38,7 +38,7 @@ int tun_open(const struct tun_open_args *args, struct tun *ret)
 	const int flags = (args->kind == TUN_KIND_TAP ? IFF_TAP : IFF_TUN) | IFF_NO_PI |
 			  (args->vnet_hdr ? IFF_VNET_HDR : 0);
 	struct tun t = {.kind = args->kind};
-	struct ifreq ifr;
+	struct ifreq ifr = {0};
 	int fd, err;
 
 	if (!name_valid(args->name))
