@@ -18,6 +18,7 @@ void config_free(struct config *c)
 		member_clear(&c->peers[i]);
 	free(c->overlays);
 	free(c->peers);
+	free(c->etcd.endpoints);
 	free(c);
 }
 
@@ -81,11 +82,9 @@ static void check_peers_alone(struct config_reading *r, const struct raw_config 
 		const char *key;
 		bool given;
 	} others[] = {
-		{"node", raw->node},
-		{"lane", raw->lane},
-		{"overlays", raw->n_overlays},
-		{"http", raw->http},
-		{"peer_directory", raw->peer_directory},
+		{"node", raw->node},	       {"lane", raw->lane},
+		{"overlays", raw->n_overlays}, {"etcd", raw->etcd},
+		{"http", raw->http},	       {"peer_directory", raw->peer_directory},
 		{"log_level", raw->log_level},
 	};
 

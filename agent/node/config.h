@@ -22,6 +22,7 @@ enum {
 	CONFIG_OVERLAYS_MAX = 64,
 	CONFIG_PEERS_MAX = 20000,
 	CONFIG_PATH_LEN = 108 + 148,
+	CONFIG_URL_LEN = 256,
 };
 
 /* `node` */
@@ -30,6 +31,8 @@ struct config_node {
 	struct ip_addr tunnel[2]; /* `tunnel_addresses`: [0] IPv4, [1] IPv6; len 0: none */
 	uint16_t listen_port;	  /* 51820 */
 	char private_key_file[CONFIG_PATH_LEN];
+	/* Where others reach this node, told to them by discovery; ss_family 0: found out. */
+	struct sockaddr_storage endpoint;
 };
 
 /* `lane` */
@@ -62,6 +65,20 @@ struct config_overlay {
 	uint32_t fdb_limit;    /* port only; 65536 */
 };
 
+struct config_url {
+	char text[CONFIG_URL_LEN]; /* http or https, of an authority alone: no / at its end */
+};
+
+/* `etcd` */
+struct config_etcd {
+	struct config_url *endpoints;
+	size_t n_endpoints;	      /* 0: no etcd */
+	char prefix[CONFIG_PATH_LEN]; /* /sealane */
+	char ca_file[CONFIG_PATH_LEN], cert_file[CONFIG_PATH_LEN], key_file[CONFIG_PATH_LEN];
+	char username[64], password_file[CONFIG_PATH_LEN]; /* "": none, as with the files */
+	uint32_t lease_ttl;				   /* seconds, a day */
+};
+
 /* `http` */
 struct config_http {
 	bool on;
@@ -78,6 +95,7 @@ struct config {
 	struct member *peers; /* `peers`: the static provider's members; the last is the newest */
 	size_t n_peers;
 	char peer_directory[CONFIG_PATH_LEN]; /* "": none */
+	struct config_etcd etcd;
 	struct config_http http;
 	enum config_log log;
 };

@@ -236,6 +236,31 @@ static void check_overlays(struct config_reading *r, const struct raw_config *ra
 	}
 }
 
+/* One that says nothing without the other. */
+static void check_both(struct config_reading *r, const char *key, const char *a, const char *b,
+		       const char *other)
+{
+	if (a[0] && !b[0])
+		config_fault(r, key, "is given without %s; allowed: both or none", other);
+}
+
+static void check_etcd(struct config_reading *r, const struct raw_config *raw)
+{
+	static const struct raw_etcd no_etcd;
+	struct config_etcd *e = &r->config->etcd;
+	const size_t before = r->n_faults;
+
+	take(r, "etcd.", SECTION_ETCD, raw->etcd ? raw->etcd : &no_etcd, e);
+	if (r->n_faults > before)
+		return;
+	if (raw->etcd && !e->n_endpoints)
+		config_fault(r, "etcd.endpoints", "is missing; allowed: URLs of etcd's servers");
+	check_both(r, "etcd.cert_file", e->cert_file, e->key_file, "key_file");
+	check_both(r, "etcd.key_file", e->key_file, e->cert_file, "cert_file");
+	check_both(r, "etcd.username", e->username, e->password_file, "password_file");
+	check_both(r, "etcd.password_file", e->password_file, e->username, "username");
+}
+
 void config_check(struct config_reading *r, const struct raw_config *raw)
 {
 	static const struct raw_http no_http;
@@ -259,5 +284,6 @@ void config_check(struct config_reading *r, const struct raw_config *raw)
 	config_check_peers(r, raw);
 	config_check_whole(r);
 	take(r, "http.", SECTION_HTTP, raw->http ? raw->http : &no_http, &c->http);
+	check_etcd(r, raw);
 	take(r, "", SECTION_TOP, raw, c);
 }

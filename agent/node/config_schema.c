@@ -26,11 +26,9 @@ static const cyaml_schema_value_t text_schema = {
 };
 
 static const cyaml_schema_field_t node_fields[] = {
-	TEXT(raw_node, name),
-	LIST(raw_node, tunnel_addresses, 2),
-	TEXT(raw_node, listen_port),
-	TEXT(raw_node, private_key_file),
-	CYAML_FIELD_END,
+	TEXT(raw_node, name),	     LIST(raw_node, tunnel_addresses, 2),
+	TEXT(raw_node, listen_port), TEXT(raw_node, private_key_file),
+	TEXT(raw_node, endpoint),    CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t lane_fields[] = {
@@ -81,6 +79,18 @@ static const cyaml_schema_value_t peer_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_peer, peer_fields),
 };
 
+static const cyaml_schema_field_t etcd_fields[] = {
+	LIST(raw_etcd, endpoints, CONFIG_ENDPOINTS_MAX),
+	TEXT(raw_etcd, prefix),
+	TEXT(raw_etcd, ca_file),
+	TEXT(raw_etcd, cert_file),
+	TEXT(raw_etcd, key_file),
+	TEXT(raw_etcd, username),
+	TEXT(raw_etcd, password_file),
+	TEXT(raw_etcd, lease_ttl),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t http_fields[] = {
 	TEXT(raw_http, listen),
 	CYAML_FIELD_END,
@@ -91,6 +101,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	MAPPING(raw_config, lane, lane_fields),
 	MAPPINGS(raw_config, overlays, &overlay_schema, CONFIG_OVERLAYS_MAX),
 	MAPPINGS(raw_config, peers, &peer_schema, CONFIG_PEERS_MAX),
+	MAPPING(raw_config, etcd, etcd_fields),
 	MAPPING(raw_config, http, http_fields),
 	TEXT(raw_config, peer_directory),
 	TEXT(raw_config, log_level),

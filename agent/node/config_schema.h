@@ -6,7 +6,7 @@
 
 #include <cyaml/cyaml.h>
 
-enum { CONFIG_ADDRESSES_MAX = 64, CONFIG_PREFIXES_MAX = 4096 };
+enum { CONFIG_ADDRESSES_MAX = 64, CONFIG_PREFIXES_MAX = 4096, CONFIG_ENDPOINTS_MAX = 16 };
 
 struct raw_list {
 	char **items;
@@ -16,7 +16,7 @@ struct raw_list {
 struct raw_node {
 	char *name;
 	struct raw_list tunnel_addresses;
-	char *listen_port, *private_key_file;
+	char *listen_port, *private_key_file, *endpoint;
 };
 
 struct raw_lane {
@@ -43,6 +43,11 @@ struct raw_peer {
 	unsigned n_overlays;
 };
 
+struct raw_etcd {
+	struct raw_list endpoints;
+	char *prefix, *ca_file, *cert_file, *key_file, *username, *password_file, *lease_ttl;
+};
+
 struct raw_http {
 	char *listen;
 };
@@ -54,6 +59,7 @@ struct raw_config {
 	unsigned n_overlays;
 	struct raw_peer *peers;
 	unsigned n_peers;
+	struct raw_etcd *etcd;
 	struct raw_http *http;
 	char *peer_directory, *log_level;
 };

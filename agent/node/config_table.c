@@ -75,6 +75,8 @@ static const struct config_value node[] = {
 	{ONE(raw_node, config_node, private_key_file, private_key_file, KIND_PATH),
 	 .preset = "/var/lib/sealane/private-key",
 	 ENV("SEALANE_NODE_PRIVATE_KEY_FILE", "WIREGUARD_KEY_FILE")},
+	{ONE(raw_node, config_node, endpoint, endpoint, KIND_ENDPOINT),
+	 ENV("SEALANE_NODE_ENDPOINT")},
 };
 
 static const struct config_value lane[] = {
@@ -139,6 +141,21 @@ static const struct config_value peer_overlay[] = {
 	 .beside = offsetof(struct member_overlay, has_mac)},
 };
 
+static const struct config_value etcd[] = {
+	{LIST(raw_etcd, config_etcd, endpoints, KIND_URL), ENV("SEALANE_ETCD_ENDPOINTS")},
+	{ONE(raw_etcd, config_etcd, prefix, prefix, KIND_PATH), .preset = "/sealane",
+	 ENV("SEALANE_ETCD_PREFIX")},
+	{ONE(raw_etcd, config_etcd, ca_file, ca_file, KIND_PATH), ENV("SEALANE_ETCD_CA_FILE")},
+	{ONE(raw_etcd, config_etcd, cert_file, cert_file, KIND_PATH),
+	 ENV("SEALANE_ETCD_CERT_FILE")},
+	{ONE(raw_etcd, config_etcd, key_file, key_file, KIND_PATH), ENV("SEALANE_ETCD_KEY_FILE")},
+	{ONE(raw_etcd, config_etcd, username, username, KIND_NAME), ENV("SEALANE_ETCD_USERNAME")},
+	{ONE(raw_etcd, config_etcd, password_file, password_file, KIND_PATH),
+	 ENV("SEALANE_ETCD_PASSWORD_FILE")},
+	{ONE(raw_etcd, config_etcd, lease_ttl, lease_ttl, KIND_NUMBER), .min = 5, .max = 31536000,
+	 .preset = "86400", ENV("SEALANE_ETCD_LEASE_TTL")},
+};
+
 static const struct config_value http[] = {
 	{.key = "listen",
 	 .kind = KIND_LISTEN,
@@ -155,5 +172,6 @@ const struct config_section config_sections[SECTION_COUNT] = {
 	[SECTION_OVERLAY] = {overlay, COUNT(overlay)},
 	[SECTION_PEER] = {peer, COUNT(peer)},
 	[SECTION_PEER_OVERLAY] = {peer_overlay, COUNT(peer_overlay)},
+	[SECTION_ETCD] = {etcd, COUNT(etcd)},
 	[SECTION_HTTP] = {http, COUNT(http)},
 };

@@ -8,6 +8,8 @@
 
 #include "config_values.h"
 
+enum { COMMAS_MAX = 16 };
+
 /* Where a value comes from. */
 struct origin {
 	struct config_reading *r;
@@ -43,12 +45,12 @@ static void take_one(const struct origin *o, const struct config_value *row, con
 		memcpy(typed + row->beside, &given, sizeof(given));
 }
 
-/* Values of the file into places or an array; each by its own path. */
+/* Values into places or an array; those of the file each by its own path. */
 static void take_list(const struct origin *o, const struct config_value *row,
 		      const struct raw_list *list, char *typed)
 {
 	char path[CONFIG_KEY_LEN], *array = NULL;
-	struct origin item = {.r = o->r, .path = path};
+	struct origin item = {.r = o->r, .path = path, .variable = o->variable};
 	size_t n = 0;
 
 	if (row->shape == SHAPE_LIST && list->n) {
@@ -69,23 +71,42 @@ static void take_list(const struct origin *o, const struct config_value *row,
 	}
 }
 
-/* One variable with commas between the values. */
+/* One variable with commas between the values, which takes the place of the file's. */
 static void take_commas(const struct origin *o, const struct config_value *row, const char *text,
 			char *typed)
 {
-	char *copy = strdup(text), *next = copy, *item;
+	char *copy = strdup(text), *next = copy, *items[COMMAS_MAX], *item;
+	struct raw_list list = {.items = items};
 
-	assert(row->shape == SHAPE_SLOTS);
-	if (!copy) {
-		o->r->no_memory = true;
-		return;
-	}
-	while ((item = strsep(&next, ",")) != NULL) {
+	while (copy && list.n < COMMAS_MAX && (item = strsep(&next, ",")) != NULL) {
 		item += strspn(item, " \t");
 		item[strcspn(item, " \t")] = '\0';
-		take_text(o, row, item, typed + row->at);
+		items[list.n++] = item;
 	}
+	if (!copy)
+		o->r->no_memory = true;
+	else if (next)
+		config_fault_env(o->r, o->variable, text, "has too many values; allowed: %d",
+				 COMMAS_MAX);
+	else
+		take_list(o, row, &list, typed);
 	free(copy);
+}
+
+/* What the file says. */
+static void drop_list(const struct config_value *row, char *typed)
+{
+	const size_t none = 0;
+	void *array;
+
+	if (row->shape == SHAPE_SLOTS) {
+		memset(typed + row->at, 0, row->size);
+		return;
+	}
+	memcpy(&array, typed + row->at, sizeof(array));
+	free(array);
+	memset(typed + row->at, 0, sizeof(array));
+	memcpy(typed + row->beside, &none, sizeof(none));
 }
 
 static void take_row(const struct origin *o, const struct config_value *row, const char *raw,
@@ -104,7 +125,7 @@ static void take_row(const struct origin *o, const struct config_value *row, con
 		take_one(o, row, text, typed);
 	value = config_env(row, o->r->getenv_fn, &env.variable);
 	if (value && list) {
-		memset(typed + row->at, 0, row->size);
+		drop_list(row, typed);
 		take_commas(&env, row, value, typed);
 	} else if (value) {
 		take_one(&env, row, value, typed);

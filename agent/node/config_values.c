@@ -185,6 +185,30 @@ static bool parse_word(const struct config_value *row, const char *text, void *r
 	return config_wrong(why, "is none of its words");
 }
 
+/* Of a server alone; "/" at its end means the same. */
+static bool parse_url(const struct config_value *row, const char *text, void *ret,
+		      struct config_why *why)
+{
+	const size_t scheme = !strncmp(text, "http://", 7)    ? 7
+			      : !strncmp(text, "https://", 8) ? 8
+							      : 0;
+	size_t len = strlen(text);
+	struct config_url url = {""};
+
+	(void)row;
+	if (!scheme)
+		return config_wrong(why, "is no URL of http or https");
+	if (text[len - 1] == '/')
+		len--;
+	if (len >= sizeof(url.text))
+		return config_wrong(why, "is too long");
+	memcpy(url.text, text, len);
+	if (len <= scheme || !is_graphic(url.text) || strpbrk(url.text + scheme, "/@?#\\"))
+		return config_wrong(why, "is more than a server, or none");
+	memcpy(ret, &url, sizeof(url));
+	return true;
+}
+
 static bool parse_mac(const struct config_value *row, const char *text, void *ret,
 		      struct config_why *why)
 {
@@ -265,6 +289,7 @@ static const struct {
 	[KIND_KEY] = {parse_key, "44 characters as 'sealane pubkey' or 'wg pubkey' write them"},
 	[KIND_KEY_FILE] = {parse_key_file, ""},
 	[KIND_ENDPOINT] = {value_endpoint, "ADDRESS:PORT or \"[IPv6 ADDRESS]:PORT\""},
+	[KIND_URL] = {parse_url, "http://HOST:PORT or https://HOST:PORT"},
 	[KIND_LISTEN] = {value_listen, "ADDRESS:PORT, \"[IPv6 ADDRESS]:PORT\" or off"},
 };
 

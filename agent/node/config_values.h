@@ -27,6 +27,7 @@ enum config_kind {
 	KIND_KEY_FILE,	  /* uint8_t[32], read from a file */
 	KIND_ENDPOINT,	  /* struct sockaddr_storage */
 	KIND_LISTEN,	  /* struct config_http */
+	KIND_URL,	  /* struct config_url */
 };
 
 enum config_shape {
@@ -70,6 +71,7 @@ enum config_section_id {
 	SECTION_OVERLAY,
 	SECTION_PEER,
 	SECTION_PEER_OVERLAY,
+	SECTION_ETCD,
 	SECTION_HTTP,
 	SECTION_COUNT
 };

@@ -7,7 +7,8 @@
 
 #include <sodium.h>
 
-static const struct discovery_ops *const kinds[DISCOVERY_KINDS] = {&discovery_directory};
+static const struct discovery_ops *const kinds[DISCOVERY_KINDS] = {&discovery_directory,
+								   &discovery_etcd};
 
 struct discovery {
 	uv_loop_t *loop;

@@ -18,7 +18,7 @@
 
 /* What a provider shows of itself. The arrays are its own, good until the loop runs again. */
 struct discovery_view {
-	const char *kind;  /* "directory" */
+	const char *kind;  /* "directory", "etcd" */
 	const char *where; /* what it reads from */
 	bool synced;	   /* everything was told once */
 	int64_t synced_s;  /* since 1970: the last time all could be read; 0: never */
@@ -42,9 +42,9 @@ struct discovery_ops {
 	void (*view)(const void *provider, struct discovery_view *ret);
 	void (*stop)(void *provider);
 };
-extern const struct discovery_ops discovery_directory;
+extern const struct discovery_ops discovery_directory, discovery_etcd;
 
-enum { DISCOVERY_KINDS = 1 };
+enum { DISCOVERY_KINDS = 2 };
 
 struct discovery;
 

@@ -118,7 +118,7 @@ static void test_anchors_tags_aliases(void **state)
 	bad(LANE "{&k mtu: 1400}",
 	    "F:2: lane: has an anchor (&); allowed: the values themselves\n");
 	bad("x: &x [&y [*x, *x], *y]\n" NODE, "F:1: x: no such key; allowed: node, lane, overlays, "
-					      "peers, http, peer_directory, log_level\n");
+					      "peers, etcd, http, peer_directory, log_level\n");
 }
 
 static void test_too_many(void **state)
@@ -146,12 +146,12 @@ static void test_depth(void **state)
 		strcat(text, "[");
 	for (unsigned i = 0; i < 32; i++)
 		strcat(text, "]");
-	bad(text, "F:2: x: no such key; allowed: node, lane, overlays, peers, http, "
+	bad(text, "F:2: x: no such key; allowed: node, lane, overlays, peers, etcd, http, "
 		  "peer_directory, log_level\n");
 	strcpy(text, NODE "x:\n ");
 	for (unsigned i = 0; i < 33; i++)
 		strcat(text, "[");
-	bad(text, "F:2: x: no such key; allowed: node, lane, overlays, peers, http, "
+	bad(text, "F:2: x: no such key; allowed: node, lane, overlays, peers, etcd, http, "
 		  "peer_directory, log_level\n"
 		  "F:3: nested too deep; allowed: 32 levels\n");
 }
