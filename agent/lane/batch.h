@@ -29,6 +29,7 @@ enum {
 	READ_ARENA_LEN = READ_BYTES_MAX + IO_PACKET_MAX + IO_HEADROOM + 1,
 	DATAGRAMS_MAX = 256, /* cut and sealed before they are sent */
 	CUT_ARENA_LEN = 512 << 10,
+	TRAIN_LEN = 16 << 10, /* sealed while it is in the nearest cache */
 	RUNS_MAX = 64,
 	/* in */
 	MESSAGES_MAX = 16, /* receives per batch */
@@ -74,6 +75,13 @@ struct out_batch {
 	} flow[DATAGRAMS_MAX];
 	uint32_t n_flows;
 	struct train_car car[DATAGRAMS_MAX];
+	/* numbered one after another under one session, to be sealed together */
+	struct out_train {
+		struct keypair *keypair;
+		uint64_t first; /* counter */
+		unsigned first_car, n;
+		uint32_t begin; /* in cut_arena */
+	} train;
 	struct udp_run run[RUNS_MAX];
 };
 

@@ -298,8 +298,34 @@ static uint8_t outer_tos(const struct worker *w, const struct super *s)
 	return s->in.len && w->lane->offload.ecn ? ecn_encap(ip_ecn(&s->view)) : 0;
 }
 
-/* One train: as many segments as there is room for. False: the session cannot
- * number them. */
+static void seal_train(struct worker *w, struct out_batch *b)
+{
+	struct out_train *t = &b->train;
+
+	if (!t->n)
+		return;
+	train_seal(w->train, t->keypair, t->first, &b->car[t->first_car], t->n);
+	w->stats.trains_sealed++;
+	t->n = 0;
+}
+
+/* @next goes behind the train if they are the next of its session: small
+ * packets are sealed many at a time. */
+static void couple(struct worker *w, struct out_batch *b, const struct out_train *next)
+{
+	struct out_train *t = &b->train;
+
+	if (t->n && (t->keypair != next->keypair || t->first + t->n != next->first))
+		seal_train(w, b);
+	if (t->n)
+		t->n += next->n;
+	else
+		*t = *next;
+	if (b->cut_used - t->begin >= TRAIN_LEN)
+		seal_train(w, b);
+}
+
+/* As many segments as there is room for. False: the session cannot number them. */
 static bool cut_train(struct worker *w, struct out_batch *b, struct super *s, struct gso *gso)
 {
 	const uint32_t mtu = pmtu_inner(w->lane, s->peer);
@@ -322,8 +348,12 @@ static bool cut_train(struct worker *w, struct out_batch *b, struct super *s, st
 		b->n_flows = flows_before;
 		return false;
 	}
-	train_seal(w->train, s->keypair, first, &b->car[first_car], n);
-	w->stats.trains_sealed++;
+	couple(w, b,
+	       &(struct out_train){.keypair = s->keypair,
+				   .first = first,
+				   .first_car = first_car,
+				   .n = n,
+				   .begin = used_before});
 	s->n_sent += n;
 	return true;
 }
@@ -352,7 +382,7 @@ static bool begin_cut(struct worker *w, struct super *s, struct gso *gso)
 
 static void stage_cut_and_seal(struct worker *w, struct out_batch *b)
 {
-	b->cut_used = b->n_datagrams = b->n_flows = 0;
+	b->cut_used = b->n_datagrams = b->n_flows = b->train.n = 0;
 
 	for (unsigned i = 0; i < b->n; i++) {
 		struct super *s = &b->super[i];
@@ -420,6 +450,7 @@ static void stage_send(struct worker *w, struct out_batch *b)
 	unsigned run_flow[RUNS_MAX], n_runs = 0;
 	const uint8_t *data = b->cut_arena;
 
+	seal_train(w, b);
 	for (unsigned i = 0, n; i < b->n_datagrams; i += n) {
 		const struct out_flow *flow = &b->flow[b->item[i].flow];
 		struct udp_run *run = &b->run[n_runs];

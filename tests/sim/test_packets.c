@@ -293,6 +293,47 @@ static void test_padding_is_trimmed(void **state)
 	sim_free(sim);
 }
 
+/* Small packets that follow one another to one peer are sealed together, those to another
+ * in between end that; each is opened by its own. */
+static void test_trains(void **state)
+{
+	struct sim *sim = sim_new(21, 3);
+	const uint64_t *sealed = &sim->node[0].lane.self.stats.trains_sealed;
+	uint64_t before;
+
+	(void)state;
+	sim_connect(sim, 0, 1, AF_INET);
+	sim_connect(sim, 0, 2, AF_INET);
+	sim_send(sim, 0, 1, SIM_PING_LEN);
+	sim_send(sim, 0, 2, SIM_PING_LEN);
+	sim_run(sim, SECOND);
+
+	before = *sealed;
+	for (unsigned i = 0; i < 40; i++)
+		sim_send(sim, 0, 1, 64 + i);
+	sim_run(sim, SECOND);
+	assert_int_equal(*sealed - before, 1);
+
+	before = *sealed;
+	for (unsigned i = 0; i < 12; i++)
+		sim_send(sim, 0, 1 + i / 4 % 2, 64);
+	sim_run(sim, SECOND);
+	assert_int_equal(*sealed - before, 3);
+
+	/* Long ones are sealed before they leave the cache. */
+	before = *sealed;
+	for (unsigned i = 0; i < 40; i++)
+		sim_send(sim, 0, 1, SIM_MTU);
+	sim_run(sim, SECOND);
+	assert_true(*sealed - before >= 40u * SIM_MTU / TRAIN_LEN - 1);
+	assert_true(*sealed - before < 10);
+
+	assert_int_equal(sim->flow[0][1].delivered, 1 + 40 + 8 + 40);
+	assert_int_equal(sim->flow[0][2].delivered, 1 + 4);
+	assert_int_equal(sim->flow[0][1].overtaken + sim->flow[0][2].overtaken, 0);
+	sim_free(sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +345,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_padding_is_zero, sim_teardown),
 		cmocka_unit_test_teardown(test_loop, sim_teardown),
 		cmocka_unit_test_teardown(test_padding_is_trimmed, sim_teardown),
+		cmocka_unit_test_teardown(test_trains, sim_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
