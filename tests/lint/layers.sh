@@ -47,44 +47,51 @@ forbidden_headers() {
 	esac
 }
 
-# A name in quotes is relative to the file's folder, else to the root.
+# Both are asked for once a folder: there are thousands of includes.
+declare -A allowed=() forbidden=()
+look_up() { # FOLDER
+	[ -z "${allowed[$1]:-}" ] || return 0
+	allowed[$1]=" $(allowed_folders "$1") "
+	forbidden[$1]=$(forbidden_headers "$1")
+}
+
+# Sets $target. A name in quotes is relative to the file's folder, else to the root.
 resolve() { # FOLDER NAME
-	if [ -e "$root/$1/$2" ]; then
-		realpath -m --relative-to="$root" "$root/$1/$2"
-	elif [ -e "$root/$2" ]; then
-		printf '%s\n' "$2"
+	target=
+	if [ -e "$1/$2" ]; then
+		target=$1/$2
+		[[ $target != *./* ]] || target=$(realpath -m --relative-to=. "$target")
+	elif [ -e "$2" ]; then
+		target=$2
 	fi
 }
 
 check_quoted() { # FILE FOLDER LINE NAME
-	local target allowed
-	target=$(resolve "$2" "$4")
+	local target
+	resolve "$2" "$4"
 	[ -n "$target" ] || { complain "$1" "$3" "\"$4\" is no file of this repository (use <> for others)"; return 0; }
-	for allowed in $(allowed_folders "$2"); do
-		[ "$(dirname "$target")" != "$allowed" ] || return 0
-	done
-	complain "$1" "$3" "$2 must not include $target"
+	[[ ${allowed[$2]} == *" ${target%/*} "* ]] || complain "$1" "$3" "$2 must not include $target"
 }
 
 check_system() { # FILE FOLDER LINE NAME
-	[ ! -e "$root/$4" ] || complain "$1" "$3" "<$4> is a file of this repository (use quotes)"
-	[[ ! $4 =~ $(forbidden_headers "$2") ]] || complain "$1" "$3" "$2 must not know <$4>"
+	[ ! -e "$4" ] || complain "$1" "$3" "<$4> is a file of this repository (use quotes)"
+	[[ ! $4 =~ ${forbidden[$2]} ]] || complain "$1" "$3" "$2 must not know <$4>"
 }
 
-check_file() { # FILE
-	local folder line name
-	folder=$(dirname "$1")
-	while IFS=: read -r line name; do
-		case $name in
-		\"*) name=${name#\"}; check_quoted "$1" "$folder" "$line" "${name%%\"*}" ;;
-		\<*) name=${name#<}; check_system "$1" "$folder" "$line" "${name%%>*}" ;;
-		*) complain "$1" "$line" 'an include that is neither "..." nor <...>' ;;
-		esac
-	done < <(sed -n 's/^[ \t]*#[ \t]*include[ \t]*\(.*\)/\1/;T;=;p' "$root/$1" | paste -d: - -)
+check_include() { # FILE LINE NAME, with what is around that
+	local folder=${1%/*} name=$3
+	look_up "$folder"
+	case $name in
+	\"*) name=${name#\"}; check_quoted "$1" "$folder" "$2" "${name%%\"*}" ;;
+	\<*) name=${name#<}; check_system "$1" "$folder" "$2" "${name%%>*}" ;;
+	*) complain "$1" "$2" 'an include that is neither "..." nor <...>' ;;
+	esac
 }
 
 cd "$root"
-while read -r file; do
-	check_file "$file"
-done < <(find crypto offload overlay agent tests -name '*.[ch]' -type f 2>/dev/null | sort)
+while IFS=: read -r file line name; do
+	check_include "$file" "$line" "$name"
+done < <(find crypto offload overlay agent tests -name '*.[ch]' -type f -print0 2>/dev/null | sort -z |
+	xargs -0r grep -nHE '^[[:blank:]]*#[[:blank:]]*include' |
+	sed 's/^\([^:]*:[0-9]*:\)[[:blank:]]*#[[:blank:]]*include[[:blank:]]*/\1/')
 [ ! -s "$errors" ]

@@ -23,58 +23,94 @@ text_files() {
 	done
 }
 
-is_c() { [[ $1 == *.[ch] ]]; }
-is_code() {
-	is_c "$1" || [[ $1 == *.cmake || ${1##*/} == CMakeLists.txt ]] || [ "$(head -c 2 "$1")" = '#!' ]
+mapfile -t files < <(text_files)
+c_files=() code_files=() other_files=()
+for file in "${files[@]}"; do
+	case $file in
+	*.[ch]) c_files+=("$file") ;;
+	*.cmake | CMakeLists.txt | */CMakeLists.txt) code_files+=("$file") ;;
+	*) other_files+=("$file") ;;
+	esac
+done
+mapfile -t scripts < <(printf '%s\0' "${other_files[@]}" | xargs -0r awk 'FNR == 1 && /^#!/ { print FILENAME }')
+code_files+=("${c_files[@]}" "${scripts[@]}")
+
+# A command per check, not per file: there are a thousand of those.
+of_files() { # COMMAND... with the names from standard input behind it
+	xargs -0r "$@" || true
 }
 
-check_licence() {
-	! is_code "$1" || head -n 3 "$1" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
-		echo "$1:1: no SPDX-License-Identifier line among the first three"
+named() { printf '%s\0' "$@"; }
+
+check_licences() {
+	local file
+	for file in "${code_files[@]}"; do
+		[ -s "$file" ] || echo "$file:1: no SPDX-License-Identifier line among the first three"
+	done
+	named "${code_files[@]}" | of_files awk '
+		function judge() { if (name && !ok) print name ":1: no SPDX-License-Identifier line among the first three" }
+		FNR == 1 { judge(); name = FILENAME; ok = 0 }
+		FNR <= 3 && /SPDX-License-Identifier: Apache-2[.]0/ { ok = 1 }
+		END { judge() }'
 }
 
 check_blanks() {
-	grep -nHE '[[:blank:]]+$' "$1" | sed 's/:\([0-9]*\):.*/:\1: blanks at the end of the line/' || true
-	[ ! -s "$1" ] || [ -z "$(tail -c 1 "$1")" ] || echo "$1: no newline at the end"
+	local file
+	named "${files[@]}" | of_files grep -nHE '[[:blank:]]+$' |
+		sed 's/:\([0-9]*\):.*/:\1: blanks at the end of the line/'
+	[ -n "$(named "${files[@]}" | of_files tail -qc 1 | tr -d '\n')" ] || return 0
+	for file in "${files[@]}"; do
+		[ -z "$(tail -c 1 "$file")" ] || echo "$file: no newline at the end"
+	done
 }
 
 check_machine() {
-	grep -nHE "(^|[^[:alnum:]_.}/-])/(home|work|Users)/[[:alnum:]]" "$1" |
-		sed 's/$/  <- a path of one machine/' || true
-	grep -nHE '(deb|ftp|security|snapshot)[.]debian[.]org' "$1" |
-		sed "s/\$/  <- a host that is the machine's own configuration's business/" || true
+	named "${files[@]}" | of_files grep -nHE "(^|[^[:alnum:]_.}/-])/(home|work|Users)/[[:alnum:]]" |
+		sed 's/$/  <- a path of one machine/'
+	named "${files[@]}" | of_files grep -nHE '(deb|ftp|security|snapshot)[.]debian[.]org' |
+		sed "s/\$/  <- a host that is the machine's own configuration's business/"
 }
 
 check_lengths() {
-	is_code "$1" || return 0
-	local lines
-	lines=$(wc -l <"$1")
-	[ "$lines" -le "$max_file_lines" ] || echo "$1: $lines lines, at most $max_file_lines"
-	is_c "$1" || return 0
-	expand -t 8 "$1" | awk -v f="$1" -v m="$max_columns" \
-		'length($0) > m { print f ":" NR ": " length($0) " columns, at most " m }'
+	named "${code_files[@]}" | of_files awk -v m="$max_file_lines" '
+		function judge() { if (n > m) print name ": " n " lines, at most " m }
+		FNR == 1 { judge(); name = FILENAME }
+		{ n = FNR }
+		END { judge() }'
+	# shellcheck disable=SC2016 # awk's own
+	named "${c_files[@]}" | of_files awk -v m="$max_columns" '
+		{
+			columns = 0
+			n = split($0, part, "\t")
+			for (i = 1; i <= n; i++) {
+				columns += length(part[i])
+				if (i < n)
+					columns += 8 - columns % 8
+			}
+		}
+		columns > m { print FILENAME ":" FNR ": " columns " columns, at most " m }'
 }
 
 # A flat table or switch may be longer if a NOLINT comment above it says why.
 check_functions() {
-	is_c "$1" || return 0
-	local name start end
-	ctags --languages=C --kinds-C=f --fields=ne --sort=no -f - "$1" |
-		sed -n 's/^\([^\t]*\)\t.*\tline:\([0-9]*\)\tend:\([0-9]*\).*/\1 \2 \3/p' |
-		while read -r name start end; do
+	local name file start end
+	printf '%s\n' "${c_files[@]}" |
+		ctags --languages=C --kinds-C=f --fields=ne --sort=no -f - -L - |
+		sed -n 's/^\([^\t]*\)\t\([^\t]*\)\t.*\tline:\([0-9]*\)\tend:\([0-9]*\).*/\1\t\2\t\3\t\4/p' |
+		while IFS=$'\t' read -r name file start end; do
 			[ $((end - start + 1)) -gt "$max_function_lines" ] || continue
-			sed -n "$((start > 3 ? start - 3 : 1)),${start}p" "$1" |
+			sed -n "$((start > 3 ? start - 3 : 1)),${start}p" "$file" |
 				grep -qE 'NOLINT[A-Z]*\(readability-function-size\)' ||
-				echo "$1:$start: $name() has $((end - start + 1)) lines, at most $max_function_lines"
+				echo "$file:$start: $name() has $((end - start + 1)) lines, at most $max_function_lines"
 		done
 }
 
 command -v ctags >/dev/null || { echo 'ctags is missing'; exit 1; }
-while read -r file; do
-	check_licence "$file"
-	check_blanks "$file"
-	check_machine "$file"
-	check_lengths "$file"
-	check_functions "$file"
-done < <(text_files) | tee "$errors"
+{
+	check_licences
+	check_blanks
+	check_machine
+	check_lengths
+	check_functions
+} | tee "$errors"
 [ ! -s "$errors" ]
