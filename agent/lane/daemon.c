@@ -238,6 +238,28 @@ static void on_signal(uv_signal_t *sig, int signum)
 
 /* The two configuration sockets */
 
+/* One pause of the workers for all lines of a client that came at once; the operations
+ * themselves may nest in it, and have their own where they come from elsewhere. */
+static void enter_lane(void *lane)
+{
+	lane_begin_change(lane);
+}
+
+static void leave_lane(void *lane)
+{
+	lane_end_change(lane);
+}
+
+static void enter_daemon(void *ctx)
+{
+	lane_begin_change(&((struct daemon *)ctx)->lane);
+}
+
+static void leave_daemon(void *ctx)
+{
+	lane_end_change(&((struct daemon *)ctx)->lane);
+}
+
 static void uapi_op_get(void *ctx, struct textbuf *out)
 {
 	lane_begin_change(ctx); /* all of one moment */
@@ -340,6 +362,8 @@ static int start_servers(struct daemon *d, char err_text[DAEMON_ERR_LEN])
 {
 	static const struct lineserver_ops uapi_ops = {
 		.set_state_len = sizeof(struct uapi_set),
+		.enter = enter_lane,
+		.leave = leave_lane,
 		.get = uapi_op_get,
 		.set_begin = uapi_op_set_begin,
 		.set_line = uapi_op_set_line,
@@ -347,6 +371,8 @@ static int start_servers(struct daemon *d, char err_text[DAEMON_ERR_LEN])
 	};
 	static const struct lineserver_ops control_ops = {
 		.set_state_len = sizeof(struct control_set),
+		.enter = enter_daemon,
+		.leave = leave_daemon,
 		.get = control_op_get,
 		.get_of = control_op_get_of,
 		.set_begin = control_op_set_begin,

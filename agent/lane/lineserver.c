@@ -461,7 +461,7 @@ static void take_lines(struct client *c)
 	consume(c, used);
 }
 
-static void take_input(struct client *c)
+static void take_all(struct client *c)
 {
 	if (c->state == CLIENT_LINGER) {
 		consume(c, c->in_len);
@@ -481,6 +481,17 @@ static void take_input(struct client *c)
 		uv_read_stop((uv_stream_t *)&c->pipe);
 	else
 		resume_reading(c);
+}
+
+static void take_input(struct client *c)
+{
+	struct lineserver *s = c->server;
+
+	if (s->ops->enter)
+		s->ops->enter(s->ctx);
+	take_all(c);
+	if (s->ops->leave)
+		s->ops->leave(s->ctx);
 }
 
 /* A set has ended (or not): clients that wait for that go on, first come first

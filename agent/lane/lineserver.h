@@ -33,6 +33,9 @@ struct lineserver_ops {
 	/* Room for the state of one `set`; 0: the socket is read-only. */
 	size_t set_state_len;
 	unsigned set_timeout_ms; /* 0: LINESERVER_SET_TIMEOUT_MS */
+	/* May be NULL. Around all that is made of what came at once, which may be many lines. */
+	void (*enter)(void *ctx);
+	void (*leave)(void *ctx);
 	void (*get)(void *ctx, struct textbuf *out);
 	/* May be NULL: a get with lines before its blank one (@lines, each with its
 	 * newline) is refused then. Else at most LINESERVER_QUESTION_MAX bytes. */

@@ -32,20 +32,37 @@ struct world {
 	char folder[64], path[96];
 	struct lineserver *server;
 	unsigned n_begun, n_ended, n_gone;
+	unsigned depth, n_entered;
 	struct textbuf lines; /* everything sets gave, in order */
 	size_t get_len;	      /* 0: a short reply */
 	bool get_fails;
-	bool stop_when_gone;
+	bool stop_when_gone, has_enter;
 };
 
 struct set_state {
 	struct world *w;
 };
 
+static inline void world_enter(void *ctx)
+{
+	struct world *w = ctx;
+
+	w->depth++;
+	w->n_entered++;
+}
+
+static inline void world_leave(void *ctx)
+{
+	struct world *w = ctx;
+
+	assert_true(w->depth--);
+}
+
 static inline void world_get(void *ctx, struct textbuf *out)
 {
 	struct world *w = ctx;
 
+	assert_true(w->depth || !w->has_enter);
 	textbuf_printf(out, "lines=%zu\n", w->lines.len);
 	while (out->len < w->get_len)
 		textbuf_printf(out, "fill=%0999d\n", 7);
@@ -65,6 +82,7 @@ static inline int world_set_line(void *state, const char *line, size_t len)
 {
 	struct set_state *s = state;
 
+	assert_true(s->w->depth || !s->w->has_enter);
 	if (len == 5 && !memcmp(line, "bad=1", 5))
 		return -EINVAL;
 	if (len > 1000)
@@ -83,6 +101,8 @@ static inline void world_set_end(void *state)
 
 static const struct lineserver_ops ops = {
 	.set_state_len = sizeof(struct set_state),
+	.enter = world_enter,
+	.leave = world_leave,
 	.get = world_get,
 	.set_begin = world_set_begin,
 	.set_line = world_set_line,
@@ -104,6 +124,7 @@ static inline void world_gone(void *ctx)
 
 static inline int start(struct world *w, const struct lineserver_ops *o, int listen_fd)
 {
+	w->has_enter = o->enter;
 	return lineserver_start(&w->loop, w->path, listen_fd, o, w, world_gone, w, &w->server);
 }
 

@@ -30,6 +30,25 @@ static void test_pipelined(void **state)
 	say(w, fd, "get=1\n\nset=1\na=1\n\nget=1\n\nset=1\nb=2\n\n");
 	hear(w, fd, "lines=0\nerrno=0\n\nerrno=0\n\nlines=4\nerrno=0\n\nerrno=0\n\n");
 	expect_lines(w, "a=1;b=2;");
+	/* All that came at once; and, it may be, once more for what waited for its reply. */
+	assert_true(w->n_entered >= 1 && w->n_entered <= 5);
+	hang_up(w, fd);
+}
+
+/* A set is entered once for all its lines. */
+static void test_enters_once(void **state)
+{
+	struct world *w = *state;
+	int fd = dial(w);
+	char lines[1000] = "set=1\n";
+
+	for (unsigned i = 0; i < 90; i++)
+		strcat(lines, "a=1\n");
+	strcat(lines, "\n");
+	say(w, fd, lines);
+	hear(w, fd, "errno=0\n\n");
+	assert_true(w->n_entered >= 1 && w->n_entered <= 2);
+	assert_int_equal(w->depth, 0);
 	hang_up(w, fd);
 }
 
@@ -419,23 +438,15 @@ static void test_read_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_operations),
-		TEST(test_pipelined),
-		TEST(test_carriage_returns),
-		TEST(test_byte_by_byte),
-		TEST(test_set_error),
-		TEST(test_bad_operation),
-		TEST(test_get_wants_blank_line),
-		TEST(test_long_line),
-		TEST(test_disconnect_in_set),
-		TEST(test_half_closed),
-		TEST(test_sets_take_turns),
-		TEST(test_silent_setter),
-		TEST(test_slow_reader),
-		TEST(test_reader_leaves),
-		TEST(test_stop_in_all_states),
-		TEST(test_get_without_memory),
-		TEST(test_too_many_clients),
+		TEST(test_operations),	       TEST(test_pipelined),
+		TEST(test_enters_once),	       TEST(test_carriage_returns),
+		TEST(test_byte_by_byte),       TEST(test_set_error),
+		TEST(test_bad_operation),      TEST(test_get_wants_blank_line),
+		TEST(test_long_line),	       TEST(test_disconnect_in_set),
+		TEST(test_half_closed),	       TEST(test_sets_take_turns),
+		TEST(test_silent_setter),      TEST(test_slow_reader),
+		TEST(test_reader_leaves),      TEST(test_stop_in_all_states),
+		TEST(test_get_without_memory), TEST(test_too_many_clients),
 		TEST(test_read_only),
 	};
 
