@@ -5,7 +5,7 @@
 
 struct endpoint endpoint_cell_load(const struct endpoint_cell *c)
 {
-	uint64_t word[ENDPOINT_WORDS];
+	uint64_t word[ENDPOINT_WORDS] = {0};
 	struct endpoint ret;
 	uint32_t before;
 
